@@ -1,5 +1,5 @@
 /**
- * The election itself, as pure functions that observe, decide and record: `coordinated-leader-election/election`.
+ * Exports of `coordinated-leader-election/election`: pure functions that observe, decide and record.
  * docs/reference/library.md says when to call each function.
  */
 export { decodeLease } from './coordination/lease.ts';

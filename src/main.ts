@@ -6,8 +6,8 @@ import { type Host, version } from './support/host.ts';
 import { systemClock } from './support/system-clock.ts';
 
 /**
- * Ends the process until a command handles the signal. Loading a command takes some time, and process 1 of a container
- * ignores signals without a handler.
+ * Exits on a signal until a command handles it. Loading a command takes some time, and process 1 of a
+ * container ignores signals without a handler.
  */
 function exitOnSignal(signal: NodeJS.Signals): void {
   process.exit(128 + constants.signals[signal]);
@@ -45,8 +45,7 @@ const host: Host = {
     process.kill(pid, signal);
   },
   beforeExit(undo) {
-    // The monitor runs before Node prints an uncaught error. It restores the terminal first, which would
-    // otherwise clear the message.
+    // Restore the terminal before Node prints an uncaught error: restoring it later would clear the message.
     process.once('uncaughtExceptionMonitor', undo);
     process.once('exit', undo);
     return () => {

@@ -135,7 +135,7 @@ function secondsText(seconds: number | undefined): string {
   return seconds === undefined ? '-' : shortSeconds(seconds);
 }
 
-/** Returns the interval of renewals; if none was seen, a lower bound. */
+/** Returns the interval of renewals, or its lower bound. */
 function renewsText({ state, renewsEverySeconds }: LeaseAudit, watchedSeconds: number): string {
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;
   return isLong ? `>${shortSeconds(watchedSeconds)}` : secondsText(renewsEverySeconds);

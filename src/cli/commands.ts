@@ -29,7 +29,7 @@ export interface CommandEntry<S = unknown> {
   readonly description: string;
   /** Examples and notes at the end of the help. */
   readonly examples: string;
-  /** The positional arguments: the name of a Lease, or also a program after `--`; absent for none. */
+  /** The positional arguments: a Lease, with or without a program after `--`; absent for none. */
   readonly takes?: 'lease' | 'lease and program';
   readonly settings: SettingsTable<S>;
   /** Returns the problems of settings that do not fit the program after `--`. */

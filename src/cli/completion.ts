@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import type { TextOutput } from './output.ts';
 
-/** The `completion` command. It writes a completion script for a shell. */
+/** Returns the `completion` command, which writes a script for a shell. */
 export function completionCommand(stdout: TextOutput): Command {
   return new Command('completion')
     .summary('write a script that completes commands and options in a shell')
@@ -57,7 +57,7 @@ function lines(typed: string, suggestions: readonly string[] = [], mayBeFiles = 
   return `${[...fitting, mayBeFiles ? ':0' : ':4'].join('\n')}\n`;
 }
 
-/** The scripts. They request completions from the program, so they are never outdated. */
+/** The scripts request completions from the program, so they are never outdated. */
 const completionScripts = {
   bash: `_cle_complete() {
   local line

@@ -108,7 +108,7 @@ function coordinatorText(lock: LockHolder): string {
   return lock.kind === 'ours' ? lock.holder : `the one built into kube-apiserver (${lock.holder})`;
 }
 
-/** The printed steps assume the coordinator of this project. */
+/** Notes before the steps, which assume this project's coordinator. */
 const RESERVATIONS: Readonly<Partial<Record<LockHolder['kind'], string>>> = {
   none: 'Nothing happens: no coordinator runs. With a coordinator:',
   builtIn: 'By the rules of this project; the built-in coordinator, which decides here, takes longer.',

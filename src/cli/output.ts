@@ -39,7 +39,7 @@ export interface Layout {
 
 /**
  * Returns the layout of an output. Sentences are wrapped only for a terminal: in a pipe, users search them. Text is
- * coloured only for a terminal, without NO_COLOR and TERM=dumb.
+ * coloured only for a terminal, and not with NO_COLOR or TERM=dumb.
  */
 export function layoutFor({ stdout, env }: Host): Layout {
   const hasColours = stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
@@ -61,10 +61,9 @@ export function rowsFor<T>(columns: readonly Column<T>[], items: readonly T[]): 
 
 const GAP = '   ';
 
-/** Maximum characters of a cell: enough for an identity of a pod name and a process. */
+/** Maximum characters of a cell: enough for an identity with a pod name and a uuid. */
 const MAX_CELL_LENGTH = 100;
 
-/** Maximum characters of a sentence. */
 const MAX_SENTENCE_LENGTH = 2000;
 
 /**
@@ -121,7 +120,6 @@ export function leaseStyle({ isHeld, waitingFor }: Pick<LeaseStatus, 'isHeld' | 
 /** The text for a value that an object does not have. */
 export const NONE = '<none>';
 
-/** Says that a command has found nothing. */
 export function noneFound(what: string, namespace: string): string {
   if (namespace === '') return `No ${what} found.`;
   return `No ${what} found in ${namespace} namespace; -A looks into all of them.`;

@@ -10,7 +10,7 @@ import { COMPLETE, completionCommand, completionLines, NAME, PLUGIN } from './co
 import { EXIT_CODES, exitCode } from './exit-code.ts';
 import type { TextOutput } from './output.ts';
 
-/** The environment of the program, without the process itself. */
+/** The parts of the process that the program uses. */
 export interface ProgramParts {
   readonly version: string;
   /** The name of the executed file. kubectl executes its plugin as `kubectl-cle`. */

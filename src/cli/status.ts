@@ -45,7 +45,7 @@ export function showStatus(settings: StatusSettings, host: Host): Promise<number
 /** Maximum number of priorities in one cell. */
 const MAX_PRIORITIES = 3;
 
-/** Returns the header and a row for each Lease. Without times, equal rows mean that at most times have changed. */
+/** Returns the header and a row for each Lease. Without times, a row changes only if other values change. */
 export function statusRows(
   statuses: readonly LeaseStatus[],
   { allNamespaces, output }: Pick<StatusSettings, 'allNamespaces' | 'output'>,
@@ -79,8 +79,8 @@ function failUnserved({ stderr }: Host): number {
 }
 
 /**
- * Prints the table, then a row for each Lease that has changed, as kubectl does. Prints no row if only the age has
- * changed.
+ * Prints the table, then a row for each Lease that has changed, as kubectl does. Prints no row if only times
+ * have changed.
  */
 async function followStatus(
   settings: StatusSettings,
@@ -131,7 +131,7 @@ async function followStatus(
 
 const MAX_WARNING_LENGTH = 1000;
 
-/** Returns a function that prints warnings. It prints a repeated warning once a minute. */
+/** Returns a function that prints warnings, and a repeated warning at most once a minute. */
 function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
   const isNew = createThrottle(() => clock.now());
   return (error) => {
@@ -144,7 +144,7 @@ function hasPriority({ priorities }: LeaseStatus): boolean {
   return priorities.length > 0;
 }
 
-/** The holder of an expired Lease does not lead. */
+/** Marks the holder of an expired Lease: it does not lead. */
 function holderText({ holder, isHeld }: LeaseStatus): string {
   if (holder === '') return NONE;
   return isHeld ? holder : `${holder} (expired)`;

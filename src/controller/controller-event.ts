@@ -12,7 +12,7 @@ export type WatchedResource = 'leases' | 'leasecandidates';
 
 /** How long Leases wait for a decision, and for a free slot to write. */
 type QueueEvent =
-  /** The scheduler took a Lease that was due for `waitedMs`, and worked on it for `workMs`, even without a decision. */
+  /** The scheduler processed a Lease that was due for `waitedMs`. It may have made no decision. */
   | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
   /** A Lease got a free slot for its requests after it waited for `waitedMs`. */
   | { readonly type: 'sending'; readonly urgency: Urgency; readonly waitedMs: number }
@@ -77,7 +77,7 @@ type CoordinatorLockEvent =
   | { readonly type: 'lockChanged'; readonly state: LockState }
   | { readonly type: 'lockEvent'; readonly event: LockEvent }
   | { readonly type: 'lockWatchFailed'; readonly error: unknown; readonly context: ReflectorErrorContext }
-  /** The namespace of the lock is not allowed. Sent each time this begins. */
+  /** The namespace of the lock is not allowed. Sent each time the refusal begins. */
   | { readonly type: 'lockRefused'; readonly reason: string };
 
 /** Events for the observers of a controller: logs, metrics and the status page. */
@@ -88,7 +88,7 @@ export type EventOf<Type extends ControllerEvent['type']> = Extract<ControllerEv
 /** Must not throw. */
 export type ObserveController = (event: ControllerEvent) => void;
 
-/** Whether an event is a successful change of the cluster: a write to a Lease, or the deletion of a candidate. */
+/** Whether a write to a Lease or the deletion of a candidate succeeded. Pings do not count. */
 export function isApplied({ action, error }: WriteEvent): boolean {
   return error === undefined && action.kind !== 'PingCandidate';
 }

@@ -16,7 +16,7 @@ import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 
 /** Maximum connections for election writes and discovery, see ADR 4. Lists and watches do not count. */
 export const CONNECTIONS = 32;
-/** The lock and the labels have their own clients: elections must not delay the lock, and never wait for labels. */
+/** Maximum connections for the lock, and for labels: elections must not delay the lock or wait for labels. */
 const OTHER_CONNECTIONS = 2;
 /** Grace period for writes in flight before the coordinator closes their client, in ms. */
 const DRAIN_MS = 1000;
@@ -30,7 +30,7 @@ export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;
 export interface CoordinatorSettings extends ElectionSettings {
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
-  /** Upper bound of writes in flight. */
+  /** Maximum writes in flight. */
   readonly workers: number;
   /** Whether the coordinator only decides and logs, and writes nothing. */
   readonly dryRun: boolean;
@@ -63,8 +63,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     parts.observe(event);
   };
   const lockClient = settings.dryRun ? undefined : connect(OTHER_CONNECTIONS);
-  // A separate lock is allowed only if it is certain that the built-in controller does not elect. Before discovery has
-  // an answer, this is not certain.
+  // A separate lock is allowed only after discovery has shown that the built-in controller cannot elect.
   const mayLock = () => !isSeparateLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
   const lock =
     lockClient &&
@@ -89,7 +88,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     });
   const mayWrite = () => lock === undefined || (mayLock() && lock.isActive());
   let isRefused = false;
-  /** Why the namespace of the lock is not allowed, so that the coordinator writes nothing; undefined if it is allowed. */
+  /** The reason to refuse the lock's namespace and to write nothing; undefined if there is none. */
   const refusal = () => {
     const served = controller.candidateApis.find((api) => sourceOf(api) === 'native');
     if (lock === undefined || mayLock() || served === undefined) return undefined;
@@ -136,7 +135,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     start() {
       controller.start();
       lock?.start();
-      // Keep no more connections than there can be writes in flight.
+      // More connections than writes in flight would stay unused.
       const connections = Math.min(CONNECTIONS, settings.workers);
       if (lock) void keepConnectionsOpen(client, clock, connections, stopping.signal);
     },
@@ -173,7 +172,7 @@ export async function keepConnectionsOpen(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    // Send all of them at once: sent one after the other, they would use the same connection.
+    // Send all of them at once: sequential requests would share one connection.
     const uses = Array.from({ length: connections }, () => client.request({ ...KEEP_OPEN_REQUEST, signal }));
     // Ignore errors: other requests report them.
     await Promise.allSettled(uses);

@@ -19,9 +19,9 @@ interface EvidenceWatchParts {
   readonly clock: Clock;
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
-  /** A container of the Pod has ended, or runs again. */
+  /** Called when a container of the Pod has started or ended. */
   readonly onPodChange: (pod: Pod) => void;
-  /** A Namespace began or stopped to ask for crash evidence about its plain electors. */
+  /** Called when a Namespace has turned crash evidence for its plain electors on or off. */
   readonly onNamespaceChange: (namespace: string) => void;
   readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
 }
@@ -38,9 +38,9 @@ const NO_PODS: HostEntry = { uids: [], sharedAt: undefined };
 type ObservedNamespace = Readonly<{ name: string; isAsking: boolean }>;
 
 /**
- * Watches Pods for proof that a holder has ended, and Namespaces for the annotation that asks for it (rule 17). Elections
- * do not wait for it: without Pods, Leases simply expire. With a limit to some namespaces, only annotations of Leases
- * count: the coordinator then has no permission to watch Namespaces.
+ * Watches Pods for proof that a holder has ended, and Namespaces for the annotation that asks for this proof
+ * (rule 17). Elections do not wait for these watches: without Pods, Leases expire as usual. With `namespaces`
+ * set, the coordinator has no permission to watch Namespaces, so only annotations of Leases count.
  */
 export class EvidenceWatch {
   readonly #parts: EvidenceWatchParts;

@@ -35,7 +35,7 @@ export interface ElectionControllerParts extends Pick<SenderParts, 'clock' | 'ma
   readonly settings: ElectionSettings;
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
-  /** Upper bound of writes in flight. */
+  /** Maximum writes in flight. */
   readonly workers: number;
   readonly isDryRun: boolean;
   /** Called when `canElect()` of the controller may have changed. */
@@ -147,7 +147,7 @@ export class ElectionController {
     return this.#candidates.apiVersions;
   }
 
-  /** Whether the API server serves no native LeaseCandidates, so that the built-in controller cannot elect. */
+  /** Whether the built-in controller cannot elect: the API server serves no native LeaseCandidates. */
   get isBuiltInRuledOut(): boolean {
     return this.#candidates.isNotServed('native');
   }
@@ -184,7 +184,7 @@ export class ElectionController {
     return this.#records.gatherHolder(key);
   }
 
-  /** When the server last sent data or a bookmark: the oldest of all watches; undefined while one has sent none. */
+  /** When the stalest watch last got data or a bookmark; undefined while any watch has got none. */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
     const heard = (resource === 'leases' ? all : reflectors).map(({ lastActivity }) => lastActivity);
@@ -288,9 +288,9 @@ export class ElectionController {
     observe({ type: 'seen', key, isRenewalOnly: false });
   }
 
-  /** Whether a renewal changes nothing: the candidate was alive before, and its Lease is settled. */
+  /** Whether a renewal needs no decision: the candidate was alive before, and its Lease is settled. */
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
-    // A renewTime before the last ping: the candidate's clock was set back. The candidate needs another ping (rule 2).
+    // If renewTime is before pingTime, the candidate's clock was set back, so it needs another ping (rule 2).
     if (pingTime > renewTime) return false;
     const { settings, clock } = this.#parts;
     const known = this.#records.observed(key, name);

@@ -20,13 +20,13 @@ import type { EvidenceWatch } from './crash-evidence.ts';
 import { isLock } from './other-locks.ts';
 import { MISSING_FOR_MS } from './watches.ts';
 
-/** Leases and candidates, and when this process saw them change, by Lease: no decision scans a namespace (rule 1). */
+/** The Leases, candidates and observations, indexed by Lease: no decision scans a namespace (rule 1). */
 export class ElectionRecords {
   readonly settings: ElectionSettings;
   readonly #leases = new Map<LeaseKey, Lease>();
   readonly #memories = new Map<LeaseKey, LeaseMemory>();
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /** If two candidates for a Lease have the same name: the candidate that does not count (rule 13). */
+  /** If two candidates for a Lease have the same name, the one that does not count (rule 13). */
   readonly #twins = new Map<LeaseKey, Map<string, ObservedCandidate>>();
   /** Until this time, candidates of a lost source may still exist, although this process cannot see them (rule 13). */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
@@ -48,7 +48,7 @@ export class ElectionRecords {
     this.#evidence = evidence;
   }
 
-  /** Stores a changed Lease; undefined if it was deleted. `isNewcomer`: a list shows the Lease for the first time. */
+  /** Stores a Lease, or its deletion (undefined). `isNewcomer`: a list shows the Lease for the first time. */
   seeLease(
     key: LeaseKey,
     lease: Lease | undefined,
@@ -65,7 +65,7 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /** From now on, this process sees all changes of Leases in `namespace` (rule 8). '' stands for all namespaces. */
+  /** Records that this process now sees all changes of Leases in `namespace` (rule 8). '': all namespaces. */
   seeBeginning(beginning: Beginning, namespace: string, now: Now): void {
     for (const key of this.#candidates.keys()) {
       if (namespace !== '' && splitLeaseKey(key).namespace !== namespace) continue;
@@ -151,7 +151,7 @@ export class ElectionRecords {
     return this.#hosts.has(key);
   }
 
-  /** Call this when a Namespace has begun or stopped to ask for crash evidence. */
+  /** Call this when a Namespace has turned crash evidence on or off. */
   seeNamespace(namespace: string): void {
     for (const [key, lease] of this.#leases) if (lease.namespace === namespace) this.#indexHost(key, lease);
   }
@@ -195,13 +195,13 @@ export class ElectionRecords {
     return this.#leases.get(key);
   }
 
-  /** The candidate with this name that counts. With `uid`: the candidate with this name and uid. */
+  /** Returns the candidate with this name and `uid`; without `uid`, the one of this name that counts. */
   observed(key: LeaseKey, name: string, uid?: string): ObservedCandidate | undefined {
     if (uid === undefined) return this.#candidates.get(key)?.get(name);
     return this.#entriesOf(key, name).find(({ candidate }) => candidate.uid === uid);
   }
 
-  /** Whether a Lease of a coordinator's lock exists, held or not: then a coordinator has run before. */
+  /** Whether the Lease of a lock exists, held or not. It shows that a coordinator has run before. */
   hasLock(): boolean {
     return this.#leases.keys().some(isLock);
   }
@@ -245,7 +245,7 @@ export class ElectionRecords {
     byName.get(key)?.set(candidate.name, { ...known, observation: update(known.observation) });
   }
 
-  /** The one or two candidates with this name. The candidate that counts is first. */
+  /** Returns the candidates with this name: the one that counts, then its twin. */
   #entriesOf(key: LeaseKey, name: string): readonly ObservedCandidate[] {
     return [this.#candidates.get(key)?.get(name), this.#twins.get(key)?.get(name)].filter(
       (entry) => entry !== undefined,
@@ -274,7 +274,7 @@ export class ElectionRecords {
     }
   }
 
-  /** Keeps the memory while a former holder may believe that it leads, or may disturb a new holder (rule 8). */
+  /** Drops memories of deleted Leases, but not while a former holder may lead or disturb others (rule 8). */
   #forgetIfGone(key: LeaseKey, now: Now): void {
     let due = this.#deletedLeases.popDue(now.monotonic);
     for (; due !== undefined; due = this.#deletedLeases.popDue(now.monotonic)) {
@@ -293,8 +293,8 @@ export class ElectionRecords {
 }
 
 /**
- * Sorts two candidates with one name. First comes the candidate with the last observed renewal (rule 13). Without one,
- * the later renewTime: one program writes both times, by one clock. On a tie, the native candidate.
+ * Compares two candidates with one name (rule 13). The last observed renewal sorts first; if none was
+ * observed, the later renewTime, because one program wrote both by one clock; on a tie, the native candidate.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

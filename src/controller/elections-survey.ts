@@ -19,10 +19,10 @@ const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle
 
 const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired']);
 
-/** A loss of redundancy that is older than this does not count. */
+/** Time for which a loss of redundancy counts, in ms. */
 const REDUNDANCY_MISSED_MS = 24 * 60 * 60_000;
 
-/** If a whole component is stopped, its last pod ends at most this long after its first one: Kubernetes' default. */
+/** Kubernetes' default: all pods of a stopped component end within this time, in ms. */
 const TERMINATION_GRACE_PERIOD_MS = 30_000;
 
 /** A Lease that has candidates but no valid holder. */
@@ -35,13 +35,13 @@ export interface UnledLease {
 /** Totals over all Leases that have candidates. */
 export interface ElectionsSurvey {
   readonly leases: number;
-  /** Leases without a leader. Does not contain Leases whose candidates have all shut down. */
+  /** Leases without a leader, except Leases whose candidates have all shut down. */
   readonly unled: readonly UnledLease[];
-  /** Leases that lost their redundancy: only the holder is left, because the other candidates stopped answering. */
+  /** Number of Leases with only the holder left, because the other candidates stopped answering. */
   readonly withoutSuccessor: number;
   /** Input of the next survey. */
   readonly redundancy: Redundancy;
-  /** Leases by the reason of their last decision. */
+  /** Number of Leases by the reason of their last decision. */
   readonly reasons: ReadonlyMap<Reason, number>;
   readonly candidates: Readonly<Record<CandidateState, number>>;
 }
@@ -126,9 +126,9 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 }
 
 /**
- * Whether a vacant Lease has no leader because its whole component was stopped, for example scaled to zero. Then the
- * leader released the Lease, and the other candidates (`present`) shut down without a release and have not renewed since.
- * If all other candidates (`lost`) were silent before the release, they hang instead.
+ * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero: the leader
+ * has released the Lease, and the other candidates (`present`) ended within the grace period. If all of them
+ * (`lost`) fell silent before the release, they hang and were not stopped.
  */
 function hasShutDown(
   left: readonly Standing[],

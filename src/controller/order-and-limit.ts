@@ -34,7 +34,7 @@ export function urgencyOf(action: Action, { reason }: Decision): Urgency {
 /** Distance of the sort keys of two levels, in ms. No process runs for so long, so the levels never mix. */
 const LEVEL_MS = 1e13;
 
-/** A queue in which namespaces take turns (rule 9). In a namespace: the lowest level, then the longest wait. */
+/** Serves namespaces in turn (rule 9). In a namespace, the lowest level is first, then the longest wait. */
 export class FairKeys {
   /** In the order of their turns. */
   readonly #namespaces = new Map<string, DeadlineHeap>();
@@ -62,9 +62,9 @@ export class FairKeys {
   }
 }
 
-/** An answer within this time, in ms, raises the limit. */
+/** An answer faster than this, in ms, raises the limit. */
 const FAST_MS = 250;
-/** An answer after this time, in ms, lowers the limit. */
+/** An answer slower than this, in ms, lowers the limit. */
 const SLOW_MS = 1000;
 /**
  * A server behind a slow webhook or network is slow at any load. Fewer requests would not make it faster. Therefore both
@@ -142,7 +142,7 @@ export class RequestLimit {
 /** Maximum requests in flight per Lease (rule 9). */
 const MAX_PER_LEASE = 8;
 
-/** Counts requests in flight. Orders waiting Leases by urgency, turns of namespaces, requests and wait (rule 9). */
+/** Counts requests in flight. Orders waiting Leases by urgency, then as {@link FairKeys} does (rule 9). */
 export class RequestRoom {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #limit: RequestLimit;
@@ -220,7 +220,7 @@ export class RequestRoom {
     return undefined;
   }
 
-  /** Sorts a waiting Lease by its requests in flight. If it has too many, it is sorted when one of them ends. */
+  /** Queues a waiting Lease. If it has too many requests in flight, it is queued when one of them ends. */
   #sortIn(key: LeaseKey): void {
     const waiting = this.#waiting.get(key);
     const inFlight = this.inFlightOf(key);

@@ -7,7 +7,7 @@ import type { Instant } from '../support/clock.ts';
 import { isForeign } from './lock/lock-record.ts';
 
 const LOCK_SUFFIX = `/${coordinatorLease.name}`;
-/** The duration of a lock whose record has none. */
+/** The duration of a lock without leaseDurationSeconds. */
 const DEFAULT_DURATION_SECONDS = 15;
 
 /** Whether a Lease has the name of a coordinator's lock. */
@@ -15,7 +15,7 @@ export function isLock(key: LeaseKey): boolean {
   return key.endsWith(LOCK_SUFFIX);
 }
 
-/** Finds coordinators with another lock: Leases with its name in the other watched namespaces (rule 10). */
+/** Finds the locks of coordinators: held Leases with the lock's name in the watched namespaces (rule 10). */
 export class HeldLocks {
   readonly #seen = new Map<string, { readonly lease: Lease; readonly since: Instant }>();
 
@@ -45,7 +45,7 @@ export class HeldLocks {
   }
 }
 
-/** A separate lock does not keep the built-in controller from electing if the server has LeaseCandidates (rule 10). */
+/** Whether the lock differs from the built-in controller's lock, so that both may elect at once (rule 10). */
 export function isSeparateLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;
 }

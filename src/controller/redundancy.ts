@@ -1,7 +1,7 @@
 import type { Instant, Now } from '../election/model.ts';
 import type { Standing } from '../election/view.ts';
 
-/** By uid: the last renewal of each candidate that another one, perhaps deleted since, could have succeeded then. */
+/** The last renewal of each redundant candidate, by uid. Another candidate could have succeeded it then. */
 export type Redundancy = ReadonlyMap<string, Instant>;
 
 /** Minimum overlap of redundant candidates, in ms: longer than in a rolling update of a component with one replica. */
@@ -42,7 +42,7 @@ interface Life {
   readonly heardAt: Instant;
 }
 
-/** Undefined if it was too short. Uses the creationTimestamp and our wall clock: our own observations may be young. */
+/** Undefined if shorter than the overlap. Uses creationTimestamp: this process may have started later. */
 function lifeOf(standing: Standing, now: Now): Life | undefined {
   const { uid, creationTimestamp } = standing.candidate;
   if (creationTimestamp === undefined) return undefined;
@@ -51,7 +51,7 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
   return life.heardAt - createdAt >= OVERLAP_MS ? life : undefined;
 }
 
-/** Yields the `unknown` that overlapped with another candidate. Visits each candidate once: there may be thousands. */
+/** Yields the `unknown` lives that overlapped with another. Visits each life once: there may be thousands. */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = lives.toSorted((a, b) => b.heardAt - a.heardAt);
   let oldestAt = Number.POSITIVE_INFINITY;

@@ -17,9 +17,9 @@ import { recordDecision, WriteGate, type WrittenObject, writtenBy } from './writ
 export interface SchedulerParts extends Omit<SenderParts, 'gate' | 'write'> {
   /** Undefined in a dry run, which makes and reports decisions but writes nothing. */
   readonly write: SenderParts['write'] | undefined;
-  /** Upper bound of requests in flight. */
+  /** Maximum requests in flight. */
   readonly maxInFlight: number;
-  /** Whether all objects of the Lease are cached. If not, add the Lease again later: a decision is not possible yet. */
+  /** Whether all objects of the Lease are cached. If not, the scheduler skips it: add it again later. */
   readonly isCached: (key: LeaseKey) => boolean;
   /** Lists all Leases or all candidates again, because the cache differs from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
@@ -28,7 +28,7 @@ export interface SchedulerParts extends Omit<SenderParts, 'gate' | 'write'> {
 /** The state of a Lease between two decisions. */
 interface Entry {
   last: LastDecision | undefined;
-  /** Undefined while no action waits for a free slot. */
+  /** Set while an action waits for a free slot. */
   pending: Pending | undefined;
   /** Since when the Lease has waited for a free slot, over several decisions. */
   waitsSince: Instant | undefined;
@@ -58,9 +58,9 @@ interface Pending {
 
 /** If a decision waits for a free slot for longer than this, the scheduler decides again. In ms. */
 const PENDING_VALID_MS = 250;
-/** The first election of a Lease waits behind Leases that had a leader: it counts as needed this much later, in ms. */
+/** Delay of the first election of a Lease in the queue, in ms: Leases that had a leader go first. */
 const FIRST_ELECTION_MS = 10_000;
-/** Longest time between decisions about a settled Lease, in ms: priorities end by the wall clock, which may be set. */
+/** Longest time between decisions about a settled Lease, in ms: a wall-clock jump may end a priority. */
 const LONGEST_REST_MS = 60_000;
 const RETRY = { initialMs: 5, maxMs: 60_000 };
 
@@ -78,10 +78,10 @@ const BURST_MS = 1000;
 const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
- * The only path from an event to a write. A Lease is due after a change, or at the time that its last decision gave. The
- * scheduler takes one due Lease after the other, makes a decision, and sends the actions for which there is a free slot.
- * If there is none, the Lease waits, ordered by urgency (rule 9). Each answer frees a slot for the most urgent waiting
- * Lease, and makes its own Lease due again.
+ * The only path from an event to a write. A Lease is due after a change, or at the time that its last
+ * decision gave. The scheduler takes one due Lease after the other, makes a decision, and sends the actions
+ * for which it has free slots. Without a free slot, the Lease waits, ordered by urgency (rule 9). Each answer
+ * frees a slot for the most urgent waiting Lease, and makes its own Lease due again.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -129,7 +129,7 @@ export class Scheduler {
     return this.#entries.get(key)?.last?.reason;
   }
 
-  /** Whether a renewal changes nothing: the Lease is held, and its next decision comes before it expires. */
+  /** Whether a renewal needs no decision: the Lease is held, and the next decision is before its expiry. */
   isSettled(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => SETTLED.has(reason));
   }
@@ -168,7 +168,7 @@ export class Scheduler {
     return this.#idle.promise;
   }
 
-  /** Whether the last decision has a wanted reason, its actions are sent, and the next decision is not due yet. */
+  /** Whether `isWanted` accepts the last reason, all actions are sent, and no new decision is due yet. */
   #waitsFor(key: LeaseKey, isWanted: (reason: Reason) => boolean): boolean {
     const { last, pending } = this.#entries.get(key) ?? {};
     if (last?.nextAt === undefined || pending) return false;
@@ -176,8 +176,8 @@ export class Scheduler {
   }
 
   /**
-   * Returns until when the decision that is due at `at` can wait; undefined if it cannot. It can wait if its only purpose
-   * is to check whether the holder is late, and the holder has renewed in the meantime (rule 9).
+   * Returns a later time for a decision that is due at `at`; undefined if it cannot wait. It can wait if it
+   * only checks whether the holder is late, and the holder has renewed in the meantime (rule 9).
    */
   #postpone(key: LeaseKey, at: Instant): Instant | undefined {
     const entry = this.#entries.get(key);
@@ -232,7 +232,7 @@ export class Scheduler {
     return entry;
   }
 
-  /** Makes a decision and acts. Delays it if the Lease has spent its budget, or waits for the result of a write. */
+  /** Decides and acts. Delays the decision while the budget is spent or the result of a write is unknown. */
   #decide(key: LeaseKey, entry: Entry): void {
     const { clock, records, mayWrite, observe } = this.#parts;
     const now = clock.now();
@@ -258,7 +258,7 @@ export class Scheduler {
     for (const action of actions) this.#endWait(key, writtenBy(action));
     const { reason, requeue } = made;
     const nextAt = requeue.kind === 'at' ? requeue.time : undefined;
-    // Actions change the Lease, so it needs another decision.
+    // Do not postpone a decision after actions: they change the Lease.
     const restMs = made.actions.length === 0 ? LONGEST_REST_MS : 0;
     entry.last = { reason, nextAt, steadyUntil: Math.min(made.steadyUntil, now + restMs) };
     this.#due.setDeadline(key, finite(earliest([nextAt, ...opening])));
@@ -353,8 +353,8 @@ function finite(at: Instant | undefined): Instant | undefined {
 }
 
 /**
- * Returns since when an action has been needed: without a leader, since its loss. A Lease that never had a leader yields
- * to Leases that had one, unless they lost it much later.
+ * Returns since when an action has been needed: the loss of the leader, or now if the Lease is held. A Lease
+ * that never had a leader gets a later time, so that other Leases go first.
  */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
   // Pings to silent candidates go last.

@@ -64,8 +64,8 @@ export async function sendAction(
     observe({ ...event, error: undefined, lease });
     return true;
   } catch (error) {
-    // A newer server may reject every change of a candidate as invalid, so the candidate can never answer. It
-    // counts as pinged and becomes unresponsive. Otherwise its election would wait forever.
+    // The server may reject every ping of a candidate, for example as invalid. Count such a ping as
+    // delivered: the candidate becomes unresponsive. Otherwise its election would wait forever.
     const isDelivered = action.kind === 'PingCandidate' && hasStatus(error, 400, 403, 413, 422);
     const record = isDelivered ? recordSuccess : recordFailure;
     record(records, key, action, sentAt, clock.now());
@@ -89,7 +89,7 @@ export class LockLostError extends Error {
   }
 }
 
-/** True if it is certain that the server has not carried out the failed action and never will. */
+/** Whether the server has certainly not carried out the failed action and never will. */
 function isNeverExecuted(error: unknown): boolean {
   const isNeverSent = error instanceof ConnectionError && error.code === 'ECONNREFUSED';
   return error instanceof LockLostError || isNeverSent || (error instanceof ApiError && error.status < 500);
@@ -99,7 +99,7 @@ export function createActionWriter(
   client: KubernetesClient,
   apiVersionOf: CandidateSourcesWatch['apiVersionOf'],
 ) {
-  /** Resolves to the written object. Rejects as the client does. Names the resourceVersion of the decision (rule 8). */
+  /** Resolves to the written object. The write requires the resourceVersion of the decision (rule 8). */
   return async (namespace: string, leaseName: string, action: Action) => {
     const request = requestFor(namespace, leaseName, action, apiVersionOf);
     const answer = await client.request({ ...request, deadlineMs: LONGEST_WRITE_MS });

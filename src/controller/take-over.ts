@@ -9,13 +9,13 @@ interface TakeOverParts {
   readonly lease: (key: LeaseKey) => Lease | undefined;
   /** Whether one watch covers the lock and all coordinated Leases. */
   readonly isInOneWatch: (key: LeaseKey) => boolean;
-  /** Called when the process may decide. `mayHaveMissed`: Leases may have come and gone while no watch was open. */
+  /** Called when decisions may begin. `mayHaveMissed`: Leases may have been created and deleted unseen. */
   readonly onEnd: (mayHaveMissed: boolean) => void;
 }
 
 /** Maximum wait for the watch, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/** For this long after another list, the holder of a Lease that was created and deleted before it may lead, in ms. */
+/** Time after a list in which the holder of a Lease that no watch has shown may still lead, in ms. */
 const RELISTED_LATELY_MS = 60_000;
 
 /**
@@ -37,9 +37,9 @@ export class TakeOver {
     return this.#awaited !== undefined;
   }
 
-  /** Call this when Leases are listed again. Leases that were created and deleted since the last watch are unknown. */
+  /** Records when Leases are listed again. Leases may have been created and deleted since the last watch. */
   observe({ type }: ReflectorObservation): void {
-    // If the list fails, the gap continues.
+    // If the list fails, the time without a watch continues.
     if (type === 'listing') this.#relistedAt = Number.POSITIVE_INFINITY;
     else if (type === 'listed') this.#relistedAt = this.#parts.clock.now();
   }

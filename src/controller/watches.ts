@@ -22,7 +22,7 @@ interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'>
  */
 const YIELD_LOCK_MS = 20_000;
 
-/** How long a lost source that had candidates counts as missing, in ms: for an alert. It may be off on purpose. */
+/** How long a lost source with candidates counts as missing, in ms. After that, it counts as turned off. */
 export const MISSING_FOR_MS = 86_400_000;
 
 /** Watches the LeaseCandidates of all sources, each in its served version (rule 13). */
@@ -69,7 +69,7 @@ export class CandidateSourcesWatch {
     return this.#all.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
   }
 
-  /** If this replica has just lost a source, it leaves the lock to another replica, which may still have the source. */
+  /** Whether this replica has just lost a source. It leaves the lock to replicas that may have the source. */
   get hasJustLostSource(): boolean {
     const now = this.#parts.clock.now();
     return this.#lostAt.values().some((at) => now < at + YIELD_LOCK_MS);
@@ -95,7 +95,7 @@ export class CandidateSourcesWatch {
     return this.#all.flatMap(({ reflectors }) => reflectors);
   }
 
-  /** Whether all candidates of `namespace` are cached: at least one source is available, and each available one is synced. */
+  /** Whether a source is available in `namespace`, and all candidates of available sources are cached. */
   knows(namespace: string): boolean {
     const open = this.#all.filter((watch) => !watch.isUnavailable(namespace));
     return open.length > 0 && open.every((watch) => watch.knows(namespace));
@@ -130,14 +130,14 @@ interface CandidateWatchParts {
   readonly onHidden: (candidate: LeaseCandidate) => void;
   /** Called when `knows` and `isUnavailable` may have changed. */
   readonly onSyncChange: () => void;
-  /** Gets `notServed` each time the server stops serving all versions. */
+  /** Gets `notServed` at the first of consecutive discoveries without a version. */
   readonly observe: (event: WatchEvent) => void;
 }
 
 const DISCOVERY_INTERVAL_MS = 10_000;
 const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DISCOVERY_INTERVAL_MS };
 
-/** Watches the candidates of one source in the newest served version. Discovers it again after its loss (rule 11). */
+/** Watches the candidates of a source in its newest served version. Rediscovers it after a loss (rule 11). */
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
   readonly #stopping = new AbortController();

@@ -42,7 +42,7 @@ const recordAnswer = inRecords(election.recordSuccess);
 /** Records that an action has failed, or may have failed. */
 export const recordFailure = inRecords(election.recordFailure);
 
-/** Records, after the failure of an action, that the server has not carried it out. */
+/** Records that the server has certainly not carried out a failed action. */
 export const recordRefusal = inRecords(election.recordRefusal);
 
 type Known = Pick<ElectionInput, 'memory' | 'candidates' | 'settings'>;
@@ -68,7 +68,7 @@ function inRecords<Rest extends readonly unknown[]>(
   };
 }
 
-/** Identifies a write without an answer. */
+/** Identifies a write that has no answer yet. */
 export interface AwaitedAnswer {
   readonly kind: 'answer';
 }
@@ -90,10 +90,10 @@ const EXPECTATION_MS = 10_000;
 const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 
 /**
- * Prevents a write to an object until the cache shows the result of the last write (rule 8), and backs off after repeated
- * failures. The object is a candidate, or a Lease with all decisions about it. Every write is based on one
- * resourceVersion. After a success or a conflict the object has another version. The cache is up to date as soon as it
- * shows any other version.
+ * Blocks writes to a Lease or candidate until the cache shows the result of the last write (rule 8), and
+ * during the backoff after failures. A blocked Lease gets no decisions. Every write is based on one
+ * resourceVersion. After a success or a conflict the object has another version. The cache is up to date as
+ * soon as it shows any other version.
  */
 export class WriteGate {
   readonly #clock: Clock;
@@ -111,7 +111,7 @@ export class WriteGate {
     return this.#closed.values().reduce((total, byUid) => total + byUid.size, 0);
   }
 
-  /** Returns until when the object must not be written, at the latest; undefined if it may be written now. */
+  /** Returns the latest end of the block on writes; undefined if the object may be written now. */
   closedUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
     const { awaited, retryAt } = this.#of(key, object);
     if (retryAt > this.#clock.now()) return retryAt;

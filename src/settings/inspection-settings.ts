@@ -55,7 +55,7 @@ export const lockRow = inGroup(JUDGEMENT, {
   lockNamespace: { ...run.lockNamespace, description: "namespace of the coordinator's lock" },
 });
 
-/** Returns the setting for commands with a table and these output formats. */
+/** Returns the `--output` setting: a table, or one of these formats. */
 export function outputRow<const Format extends string>(...formats: readonly Format[]) {
   return inGroup('Output:', {
     output: option('output', oneOf('<format>', ['table', ...formats]), {

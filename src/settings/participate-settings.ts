@@ -73,7 +73,7 @@ const settings = {
       description: 'name of the candidate and of the holder; must be unique among running programs',
       defaultNote: "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
     }),
-    // The default is lower than every later release. kube-apiserver refuses 0.0.0.
+    // The default is below all real versions. kube-apiserver rejects 0.0.0.
     binaryVersion: option('binary-version', version, {
       description: "the program's version",
       default: '0.0.1',
@@ -151,14 +151,14 @@ export function contradictionsWith(command: readonly string[], given: Participat
   });
 }
 
-/** The guard kills this much later than the wrapper, in milliseconds, because the wrapper's SIGKILL takes a moment. */
+/** Delay of the guard's SIGKILL after the wrapper's, in milliseconds: the wrapper's takes a moment. */
 const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * Returns when a running command is killed, in milliseconds after the last renewal of the Lease: by the wrapper, or by
- * its guard if the wrapper cannot. No other candidate can lead at either time. Both are about a second before the Lease
- * expires.
+ * Returns when a running command is killed, in milliseconds after the last renewal: by the wrapper, at least
+ * a second before the Lease expires, or by its guard if the wrapper cannot. No other candidate can lead at
+ * either time.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(

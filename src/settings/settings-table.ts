@@ -80,7 +80,7 @@ export function toggle(flag: string, description: string, isOn: 'true' | 'false'
   return { flag, default: isOn, description, parse: boolean };
 }
 
-/** The given flags, as text. A setting without a flag is absent. */
+/** The given flags, as text. A setting whose flag is not given is absent. */
 export type GivenFlags<S> = { readonly [K in keyof S]?: string };
 
 /** An error with all problems of the settings. Each problem names its flag or variable. */
@@ -145,7 +145,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const ADDRESS = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]\s]*)):(?<port>\d{1,5})$/;
 
-/** Returns a type with one kind of problem. `read` returns undefined for an invalid text. */
+/** Returns a type with a single error message. `read` returns undefined for an invalid text. */
 export function valueType<T>(
   placeholder: string,
   problem: string,
@@ -160,7 +160,7 @@ export function valueType<T>(
   };
 }
 
-/** Any text, but not an empty one. */
+/** Any text that is not empty. */
 export function text(placeholder: string): ValueType<string> {
   return valueType(placeholder, 'is empty', (given) => given || undefined);
 }
@@ -247,7 +247,7 @@ function addressIn(given: string): ListenAddress | undefined {
   return { host: groups['v6'] ?? (groups['host'] || '0.0.0.0'), port };
 }
 
-/** Returns the parts of a text with commas. */
+/** Returns the parts of a comma-separated text. */
 export function namesIn(given: string): readonly string[] {
   return given
     .split(',')

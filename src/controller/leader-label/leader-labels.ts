@@ -25,9 +25,9 @@ export type LabelEvent =
       readonly write: LabelWrite;
       readonly error: unknown;
     }
-  /** The list of labelled Pods ended. */
+  /** A list of labelled Pods has ended. */
   | { readonly type: 'labelsListed'; readonly error: unknown }
-  /** The name of the Lease is not valid in a label key. Sent once for each Lease and term. */
+  /** The name of the Lease is not valid in a label key. Sent once per Lease and coordinator term. */
   | { readonly type: 'unlabelable'; readonly key: LeaseKey };
 
 interface LeaderLabelsParts {
@@ -38,7 +38,7 @@ interface LeaderLabelsParts {
   readonly namespaces: readonly string[];
   /** Whether this process is the coordinator and may write now. */
   readonly mayWrite: () => boolean;
-  /** Whether all Leases and candidates of a namespace are known. */
+  /** Whether all Leases and candidates of a namespace are cached. */
   readonly knows: (namespace: string) => boolean;
   /** Returns a Lease with its holder's candidate. */
   readonly gather: (key: LeaseKey) => ElectionInput;
@@ -46,11 +46,11 @@ interface LeaderLabelsParts {
   readonly observe: (event: LabelEvent) => void;
 }
 
-/** The known labels, and the state that delays repeated failed writes. */
+/** The known labels of a Lease, and the backoff of its writes. */
 interface Entry extends KnownLabels {
   /** The uid of the leader's Pod, if that Pod does not exist. */
   readonly missing?: string | undefined;
-  /** Number of consecutive failures. After a failure, the next attempt is scheduled. */
+  /** Number of consecutive failures. The backoff depends on it. */
   readonly failures: number;
   /** Whether a renewal needs no work. */
   readonly isSettled: boolean;
@@ -59,7 +59,7 @@ interface Entry extends KnownLabels {
 /** Maximum number of Leases in progress. Small, to limit the load on the API server. */
 const MAX_AT_ONCE = 2;
 const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
-/** Retry interval while this process may not write, or while a namespace is not known, in ms. */
+/** Retry interval while this process may not write, or while a namespace is not cached, in ms. */
 const UNREADY_MS = 5000;
 /** Key of the search for leftover labels. No Lease has this key. */
 const SWEEP = '';
@@ -84,14 +84,14 @@ export class LeaderLabels {
     this.#due = new DueKeys({ clock: parts.clock, onDue: () => this.#work() });
   }
 
-  /** Requests in flight end when the client is closed. */
+  /** Waits for requests in flight. Closing the client aborts them. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#due.clear();
     await Promise.all(this.#busy.values());
   }
 
-  /** Call this when this process gains or loses the right to write: another coordinator may have written labels. */
+  /** Call this when this process starts or stops coordinating. Another process may have written labels. */
   setActive(isActive: boolean): void {
     this.#isActive = isActive;
     this.#isSwept = false;
@@ -119,12 +119,12 @@ export class LeaderLabels {
   }
 
   async #workOn(key: LeaseKey): Promise<void> {
-    // First handle all events that arrived together.
+    // Wait until all events that arrived together are handled.
     await Promise.resolve();
     try {
       await (key === SWEEP ? this.#sweep() : this.#follow(key));
     } catch {
-      // The request itself reports its failure.
+      // Failed requests are already reported.
       this.#retryAt(key, this.#parts.clock.now() + UNREADY_MS);
     }
     this.#busy.delete(key);

@@ -30,12 +30,12 @@ export interface LabelWrite {
   readonly pod: PodReference;
 }
 
-/** Returns undefined unless the holder has taken up the Lease and still holds it. */
+/** Returns undefined if the Lease has no holder, or if the holder has not renewed its grant. */
 export function leadershipOf(input: ElectionInput, at: Instant): Leadership | undefined {
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
   const { acquireTime, renewTime } = tenure.lease;
-  // The holder has not renewed the grant yet. After a restart, even our own grants do not count as provisional.
+  // An unrenewed grant. `isProvisional` does not cover grants from before a restart of this process.
   if (acquireTime !== undefined && acquireTime === renewTime) return undefined;
   const candidate = input.candidates.find(({ candidate: { name } }) => name === tenure.holder);
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };

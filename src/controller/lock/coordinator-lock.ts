@@ -26,7 +26,7 @@ import {
 } from './lock-settings.ts';
 import type { LockCall } from './lock-storage.ts';
 
-/** Random share of the retry period, so that replicas that started together do not call together. */
+/** Maximum random addition, as a share of the retry period. Spreads replicas that started together. */
 const JITTER = 0.1;
 
 const FORCE_BACKOFF = {
@@ -54,7 +54,7 @@ export class CoordinatorLock {
   #mayHold = false;
   /** We never act before this time. Another claim does not make it earlier: former holders may still act. */
   #actFrom: Instant = Number.NEGATIVE_INFINITY;
-  /** `#actFrom` before a refused claim, perhaps a retransmission of a successful one: the next read shows that. */
+  /** `#actFrom` before a claim with a conflict. Restored unless the next read shows that we hold the lock. */
   #actFromIfRefused: Instant | undefined;
   /** Set when the watch shows another holder during our write. The answer to the write is outdated then. */
   #contested = false;
@@ -90,7 +90,7 @@ export class CoordinatorLock {
 
   /** Whether a write may begin now. Becomes false as soon as another process may be the coordinator. */
   isActive(): boolean {
-    // The timer may fire only after the next renewal, and a caller that gets false waits for `onChange`.
+    // Do not wait for the timer, which may be late: a caller that gets false waits for `onChange`.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
     if (this.#state.kind !== 'active') return false;
     this.#writesEndBy = this.#options.clock.now() + LONGEST_WRITE_MS;
@@ -121,7 +121,7 @@ export class CoordinatorLock {
     this.#refreshState();
     this.#sleep.interrupt();
     await this.#running;
-    // `#call` reports an error. The Lease then expires.
+    // `#call` has reported the error. The Lease then expires.
     if (this.#mayHold) await againAfterConflict(() => this.#writeRelease()).catch(() => {});
     this.#refreshState();
   }
@@ -148,7 +148,7 @@ export class CoordinatorLock {
   async #advance(): Promise<Instant> {
     const { clock, canCoordinate = () => true } = this.#options;
     if (!this.#stopping) await this.#refresh();
-    // Read this after the wait, in which the watch may change it: the write must have the same base as the decision.
+    // Read this after the await, because the watch may change it: decision and write must have the same base.
     const observation = this.#observation;
     if (this.#stopping || observation === undefined) return Number.POSITIVE_INFINITY;
     const decision = decideLock(observation, this.#options, clock.now(), this.#forceNotBefore);
@@ -190,7 +190,7 @@ export class CoordinatorLock {
     if (decision.kind === 'force') this.#options.onEvent?.({ kind: 'claimedByForce', from: decision.ousted });
   }
 
-  /** Whether it was unable for too long. Not before `#actFrom`: the next holder would have to wait until then, too. */
+  /** Whether we could not coordinate for too long. False before `#actFrom`: the next holder also waits. */
   #shouldRelease(): boolean {
     const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + RENEW_DEADLINE_MS;
     return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);
@@ -296,7 +296,7 @@ export class CoordinatorLock {
   }
 }
 
-/** Repeats `work` once after a conflict: the Lease has changed, so it is read again at once. */
+/** Retries `work` once, immediately after a conflict: `work` reads the changed Lease again. */
 async function againAfterConflict<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

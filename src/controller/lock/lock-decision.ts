@@ -8,9 +8,9 @@ export interface LockObservation {
   readonly record: LockRecord | undefined;
   /** When this process saw the last change of the record. */
   readonly seenAt: Instant;
-  /** Until then, a former holder may act: the Lease was deleted, emptied or restored from a backup (rule 8). */
+  /** A former holder may act until then: the Lease was deleted, emptied or restored (rule 8). */
   readonly formerHolderUntil?: Instant;
-  /** Until then, a former holder without our prefix may wake up and release any lock, as client-go does (rule 8). */
+  /** A former holder without our prefix may release any lock until then, as client-go does (rule 8). */
   readonly doubtedUntil?: Instant;
 }
 
@@ -21,7 +21,7 @@ export type LockDecision =
   | { readonly kind: 'renew' }
   | { readonly kind: 'wait'; readonly until: Instant };
 
-/** The age of a record counts from the first sight of its holder, renewTime and duration, by our own clock (rule 8). */
+/** A record ages by our clock, from when we first saw its holder, renewTime and duration (rule 8). */
 export function observeLock(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,
@@ -51,9 +51,9 @@ export function observeLock(
 }
 
 /**
- * Whether a holder without our prefix took the lock before its former holder expired. In that case, this process missed
- * that the Lease was emptied or deleted, and the former holder may still act. One of our replicas never does this: it
- * takes the lock after a release, or acts and releases only after the former holder has expired.
+ * Whether a holder without our prefix took the lock before its former holder expired. If so, this process
+ * missed that the Lease was emptied or deleted, and the former holder may still act. Our replicas need no
+ * such check: after a claim by force, they act and release only after the former holder has expired.
  */
 function isTakenEarly(
   previous: LockObservation | undefined,
@@ -75,7 +75,7 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
   return !isByAnother && seenAt >= doubtedUntil;
 }
 
-/** Returns until when a holder without our prefix may disturb the lock: it may sleep for two durations. */
+/** Returns until when a holder without our prefix may release any lock: it may sleep for two durations. */
 function doubtAfter(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,

@@ -15,7 +15,7 @@ export function replicaIdentity(hostname: string, uuid: string): string {
   return `${IDENTITY_PREFIX}${hostname}_${uuid}`;
 }
 
-/** Whether an identity is not one of our replicas. */
+/** Whether an identity does not belong to one of our replicas. */
 export function isForeign(identity: string): boolean {
   return !identity.startsWith(IDENTITY_PREFIX);
 }
@@ -100,7 +100,7 @@ function changedFields(spec: JsonObject, { holder, leaseDurationMs, wallTime }: 
   return { ...renewed, acquireTime: renewTime, leaseTransitions };
 }
 
-/** The maximum of int32. The API server would refuse every larger number. */
+/** The maximum of int32. The API server rejects larger numbers. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 function transitionsOf(spec: JsonObject): number {

@@ -6,10 +6,9 @@ import { isKubernetesObject, type KubernetesObject } from '../../kubernetes/obje
 import { Reflector, type ReflectorErrorContext } from '../../kubernetes/reflector.ts';
 import type { Clock } from '../../support/clock.ts';
 
-/** Deadline of each call, in ms. */
 export const CALL_TIMEOUT_MS = 3000;
 
-/** Keeps unknown fields. After any error but an `ApiError`, the server may have carried out the request. */
+/** Keeps unknown fields. After errors other than `ApiError`, the server may have carried out the request. */
 export interface LockStorage {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Reads the Lease from the server, not from a cache; undefined if there is none. */
@@ -18,7 +17,7 @@ export interface LockStorage {
   create(lease: KubernetesObject): Promise<KubernetesObject>;
   /** Rejects with status 409 when the Lease has another resourceVersion than `lease`. */
   update(lease: KubernetesObject): Promise<KubernetesObject>;
-  /** Calls `onChange` with each state (undefined: deleted), in order, perhaps late, until the result is called. */
+  /** Calls `onChange` with each state in order (undefined: deleted). The result stops the watch. */
   watch(onChange: (lease: KubernetesObject | undefined) => void): () => void;
 }
 
