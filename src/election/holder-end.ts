@@ -25,10 +25,7 @@ export const MISSING_PROOFS = {
 
 export type MissingProof = keyof typeof MISSING_PROOFS;
 
-/**
- * `ends`: there is proof that the holder has ended, unless it renews before `at`. `unproven`: there is no proof, and the
- * Lease has to expire.
- */
+/** `ends`: it is proven that the holder has ended, unless it renews before `at`. `unproven`: the Lease has to expire. */
 export type HolderEnd =
   | { readonly kind: 'ends'; readonly at: Instant; readonly instance: EndedInstance }
   | { readonly kind: 'unproven'; readonly missing: MissingProof };
@@ -40,17 +37,12 @@ export interface EndEvidence extends Holding {
   readonly possible: PossiblePods;
 }
 
-/**
- * Returns when there is proof that the holder of a Lease has ended (rule 17). The comments (a) to (e) name the
- * conditions of the rule.
- */
+/** Returns when there is proof that the holder of a Lease has ended: the conditions (a) to (e) of rule 17. */
 export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const { lease, memory, candidate, possible } = evidence;
   // (a) Bound: the holder is a process in one container of one Pod.
-  const binding = bindToContainer(
-    evidence,
-    possible.pods.map(({ pod }) => pod),
-  );
+  const pods = possible.pods.map(({ pod }) => pod);
+  const binding = bindToContainer(evidence, pods);
   if (binding.kind === 'unbound') return unproven(binding.missing);
   const { pod, container, isSure } = binding;
   const observed = possible.pods.find((each) => each.pod === pod);
@@ -65,9 +57,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const renewTime = holdersRenewTime(lease, memory);
   if (renewTime === undefined) return unproven('HolderNeverRenewed');
   const instance = container.ended.find((ended) => ranAt(ended, renewTime));
-  if (instance === undefined) {
+  if (instance === undefined)
     return unproven(container.ended.every(isMadeUp) ? 'EndMadeUp' : 'OtherInstance');
-  }
   if (isMadeUp(instance)) return unproven('EndMadeUp');
   if (!observed.seenRunning.has(instance.id)) return unproven('NeverSeenRunning');
 
@@ -151,10 +142,7 @@ function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTi
 const USUAL_RENEWAL_MS = 2000;
 /** Maximum time without a renewal that the proof requires if the container is certain, in ms. */
 const MAX_SILENCE_MS = 5000;
-/**
- * Minimum time without a renewal that the proof requires, in ms. The last requests of the ended holder arrive in this
- * time.
- */
+/** Minimum time without a renewal that the proof requires, in ms: the ended holder's last requests arrive meanwhile. */
 const SETTLED_MS = 1000;
 
 function silenceMs({ renewedEveryMs, durationMs }: HolderRecord, isSure: boolean): number {

@@ -82,7 +82,6 @@ export interface WrittenLease {
 /** Returns whether the server drops new fields (rule 14); undefined if its answer does not show it. */
 export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
   const written = fieldsIn(action);
-  if (!written) return undefined;
   const kept = withoutNotes(after);
   if (written.some((field) => kept[field] === undefined)) return true;
   const had = before && withoutNotes(before);
@@ -92,16 +91,12 @@ export function hasDroppedFields(action: Action, { before, after }: WrittenLease
 /** True if an action has written a note for each of its fields that the server dropped. */
 export function hasNotedWhatIsDropped(action: UpdateLease, after: Lease): boolean {
   const kept = withoutNotes(after);
-  return (fieldsIn(action) ?? []).every(
-    (field) => kept[field] !== undefined || action.notes?.[field] != null,
-  );
+  return fieldsIn(action).every((field) => kept[field] !== undefined || action.notes?.[field] != null);
 }
 
-type NotedField = 'strategy' | 'preferredHolder';
-
 /** Returns the fields that an action writes and that some servers drop. */
-function fieldsIn(action: Action): readonly NotedField[] | undefined {
+function fieldsIn(action: Action): readonly (keyof LeaseNotes)[] {
   if (action.kind === 'CreateLease') return ['strategy'];
-  if (action.kind !== 'UpdateLease' || !('strategy' in action.change)) return undefined;
+  if (action.kind !== 'UpdateLease' || !('strategy' in action.change)) return [];
   return action.change.kind === 'prefer' ? ['strategy', 'preferredHolder'] : ['strategy'];
 }

@@ -10,6 +10,8 @@ export type Outcome =
   | { readonly kind: 'noneElectable'; readonly strategy: string }
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
 
+export type Leader = Extract<Outcome, { kind: 'leader' }>;
+
 /** Returns the outcome among exactly `candidates`. `incumbent` leads unless it gives way (rule 5). */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   return outcomeIn(tally(candidates, incumbent));
@@ -111,21 +113,11 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
 
 /** True if both have equally good leaders, or no leader for the same reason. */
 export function isSameOutcome(a: Outcome, b: Outcome): boolean {
-  switch (a.kind) {
-    case 'none':
-      return b.kind === 'none';
-    case 'conflict':
-      return b.kind === 'conflict' && a.strategies.join() === b.strategies.join();
-    case 'thirdParty':
-    case 'noneElectable':
-      return b.kind === a.kind && a.strategy === b.strategy;
-    case 'leader':
-      return (
-        b.kind === 'leader' &&
-        a.strategy === b.strategy &&
-        strategies.get(a.strategy)?.compareMerit(a.leader, b.leader) === 0
-      );
-  }
+  if (a.kind === 'none') return b.kind === 'none';
+  if (a.kind === 'conflict') return b.kind === 'conflict' && a.strategies.join() === b.strategies.join();
+  if (!('strategy' in b) || a.kind !== b.kind || a.strategy !== b.strategy) return false;
+  const isLed = a.kind === 'leader' && b.kind === 'leader';
+  return !isLed || strategies.get(a.strategy)?.compareMerit(a.leader, b.leader) === 0;
 }
 
 /** Maximum number of conflicting strategies that are distinguished. */
@@ -152,31 +144,22 @@ function membersOf({ present, lists, named, best }: Tally): readonly LeaseCandid
   return [...kept];
 }
 
-/** The candidates that determine the outcome. They are found in one pass. */
-interface Tally {
-  /** The incumbent, if it is a candidate. */
-  readonly present: readonly LeaseCandidate[];
-  /** One candidate for each ordered list. */
-  readonly lists: ReadonlyMap<string, LeaseCandidate>;
-  /** The first elements of the lists. */
-  readonly firsts: ReadonlySet<string>;
-  /** The highest binaryVersion of the candidates that name one strategy. */
-  readonly highest: CandidateVersions['binary'] | undefined;
-  /** For each named strategy, one candidate with that version. */
-  readonly named: ReadonlyMap<string, LeaseCandidate>;
-  /** The best candidate by each strategy. */
-  readonly best: ReadonlyMap<string, LeaseCandidate>;
-}
+type Tally = ReturnType<typeof tally>;
 
-function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally {
+/** Finds the candidates that determine the outcome, in one pass. */
+function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
+  // The incumbent, if it is a candidate.
   const present: LeaseCandidate[] = [];
+  // One candidate for each ordered list, and the first elements of the lists.
   const lists = new Map<string, LeaseCandidate>();
+  const firsts = new Set<string>();
+  // The highest binaryVersion of the candidates that name one strategy. For each such strategy, one candidate with it.
   let highest: CandidateVersions['binary'] | undefined;
   let highestText: string | undefined;
   let named = new Map<string, LeaseCandidate>();
+  // The best candidate by each strategy.
   const best = new Map<string, LeaseCandidate>();
   const orders = [...strategies];
-  const firsts = new Set<string>();
   for (const candidate of candidates) {
     const { preference, binaryVersion } = candidate;
     if (candidate.name === incumbent) present.push(candidate);
@@ -211,9 +194,8 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
 
 /** The strategy that candidates agree on (rule 4). */
 export type StrategyResolution =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'resolved'; readonly strategy: string }
-  | { readonly kind: 'conflict'; readonly strategies: readonly string[] };
+  | Extract<Outcome, { kind: 'none' | 'conflict' }>
+  | { readonly kind: 'resolved'; readonly strategy: string };
 
 /** Maximum number of different lists that are merged. A component has one list per version. */
 export const MAX_LISTS = 1000;

@@ -77,10 +77,8 @@ function compareCreation(a: LeaseCandidate, b: LeaseCandidate): number {
 
 /** Kubernetes' own strategy: the old version leads until its last replica is gone. */
 export const oldestEmulationVersion = createStrategy({
-  isElectable: (candidate) => {
-    const isReadable = versionOf(candidate, 'binary') !== undefined;
-    return isReadable && versionOf(candidate, 'emulation') !== undefined;
-  },
+  isElectable: (candidate) =>
+    versionOf(candidate, 'binary') !== undefined && versionOf(candidate, 'emulation') !== undefined,
   preempting: [
     ['HigherEmulationVersion', (a, b) => compareVersions(a, b, 'emulation')],
     ['HigherBinaryVersion', (a, b) => compareVersions(a, b, 'binary')],
