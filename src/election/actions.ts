@@ -9,19 +9,12 @@ import { type ElectionInput, possibleCandidates, type Standing, type View } from
 /** Maximum number of pings in one decision, so that a decision is fast (rule 9). */
 export const MAX_ASKED_AT_ONCE = 5000;
 
-export function pingEach(
-  view: View,
-  standings: readonly Standing[],
-  purpose: PingPurpose,
-): readonly PingCandidate[] {
+export function pingEach(view: View, standings: readonly Standing[], purpose: PingPurpose): PingCandidate[] {
   return standings.map((standing) => pingTo(view, standing, purpose));
 }
 
-export function pingTo(
-  { now }: View,
-  { candidate, observation }: Standing,
-  purpose: PingPurpose,
-): PingCandidate {
+export function pingTo({ now }: View, standing: Standing, purpose: PingPurpose): PingCandidate {
+  const { candidate, observation } = standing;
   const { source, name, uid, resourceVersion } = candidate;
   const pingTime = pingTimeFor(candidate, observation, now);
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
@@ -31,12 +24,8 @@ export function pingTo(
 export function removeOwnPreference(view: View): readonly Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
-  return [
-    updateLease(view.input, lease, {
-      kind: 'clearPreferredHolder',
-      hasFailed: memory.written.preferredHolder !== undefined,
-    }),
-  ];
+  const hasFailed = memory.written.preferredHolder !== undefined;
+  return [updateLease(view.input, lease, { kind: 'clearPreferredHolder', hasFailed })];
 }
 
 export function hasOwnPreference({ input: { lease } }: View): boolean {
@@ -81,24 +70,26 @@ export function grantTo(
   revises?: Grant['revises'],
 ): readonly Action[] {
   const { tenure, now, input } = view;
-  const { lease } = tenure;
-  const hasRunOut =
-    tenure.kind === 'vacant' && tenure.need === 'LeaseExpired' && isGrantUnrenewed(input.memory, input.lease);
+  const { lease, memory, settings } = input;
+  const need = tenure.kind === 'vacant' ? tenure.need : undefined;
+  const hasRunOut = need === 'LeaseExpired' && isGrantUnrenewed(memory, lease);
+  // Until the end of its own earlier record, `holder` may lead. The grant must not end before (rule 8).
+  const belief = beliefOf(allBeliefs(memory), holder);
+  const leftMs = belief ? leadsUntil(belief) - view.at : 0;
   const grant: Grant = {
     holder,
     renewTime: now.wall,
-    leaseDurationSeconds: durationOf(view, holder),
+    leaseDurationSeconds: Math.max(settings.leaseDurationSeconds, Math.ceil(leftMs / 1000)),
     former: formerHolder(view),
     hasFormerLapsed: hasRunOut || revises === 'holderLate',
     revises,
-    ...(tenure.kind === 'vacant' && tenure.need === 'HolderEnded' && { hasFormerEnded: true as const }),
-    isPreemption: (lease?.preferredHolder ?? input.memory.yieldedTo) === holder,
+    ...(need === 'HolderEnded' && { hasFormerEnded: true as const }),
+    isPreemption: (lease?.preferredHolder ?? memory.yieldedTo) === holder,
     ...(hasPreferredFailed(view, holder) && { hasPreferredFailed: true }),
-    ...(beliefLeftMs(view, holder) > 0 && { isReturn: true }),
+    ...(leftMs > 0 && { isReturn: true }),
   };
   if (!lease) return [createLease(input, strategy, grant)];
-  const { isNumberShared } = input.memory.record ?? {};
-  const leaseTransitions = transitionsTo(holder, lease, isNumberShared);
+  const leaseTransitions = transitionsTo(holder, lease, memory.record?.isNumberShared);
   return [updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy })];
 }
 
@@ -123,16 +114,4 @@ function hasPreferredFailed(view: View, holder: string): boolean {
   const { preferredHolder } = view.input.lease ?? {};
   if (preferredHolder === holder || !hasOwnPreference(view)) return false;
   return !possibleCandidates(view).some(({ name }) => name === preferredHolder);
-}
-
-/** Returns the duration of a grant, in seconds. The grant must not end before an earlier record of the holder. */
-function durationOf(view: View, holder: string): number {
-  const leftSeconds = Math.ceil(beliefLeftMs(view, holder) / 1000);
-  return Math.max(view.input.settings.leaseDurationSeconds, leftSeconds);
-}
-
-/** Returns how long `holder` may still lead because of an earlier record of its own (rule 8). */
-function beliefLeftMs({ input: { memory }, at }: View, holder: string): number {
-  const belief = beliefOf(allBeliefs(memory), holder);
-  return belief ? Math.max(0, leadsUntil(belief) - at) : 0;
 }

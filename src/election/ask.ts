@@ -22,10 +22,7 @@ export function contendersAmong(
   return absent.filter(({ candidate }) => decisive.has(candidate));
 }
 
-/**
- * Returns the contenders to ping next (rule 6). The number for this wave includes contenders whose ping is still
- * pending.
- */
+/** Returns the contenders to ping next (rule 6). Contenders whose ping is pending count for this wave, too. */
 export function contendersToPing(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
@@ -62,7 +59,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     byMerit(a.candidate, b.candidate) ||
     Number(isHolder(a)) - Number(isHolder(b)) ||
     sinceRenewalMs(a.observation, view.at) - sinceRenewalMs(b.observation, view.at) ||
-    (a.candidate.name < b.candidate.name ? -1 : 1);
+    byName(a, b);
 }
 
 /** A fast path: most candidates have the same versions and priority. */
@@ -87,11 +84,10 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
     ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );
-  const willCount = new Set(
-    standings.filter(({ observation }) => liveUntil(observation, memory.decidedAt, settings) > moment),
-  );
-  const present = [...willCount].map(({ candidate }) => candidate);
-  const absent = standings.filter((standing) => !willCount.has(standing));
+  const willCount = ({ observation }: Standing) =>
+    liveUntil(observation, memory.decidedAt, settings) > moment;
+  const present = standings.filter(willCount).map(({ candidate }) => candidate);
+  const absent = standings.filter((standing) => !willCount(standing));
   return pingEach(view, contendersToPing(view, contendersAmong(present, absent)), 'expiry');
 }
 
@@ -104,12 +100,9 @@ export function reviveSome(view: View): readonly Standing[] {
   const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
     (standing) => !standing.isAlive && !isPingPending(view, standing),
   );
-  const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MAX_ASKED);
-  return firstOf(silent, count, (a, b) => lastAskedAt(a) - lastAskedAt(b) || byName(a, b));
-}
-
-function lastAskedAt({ observation: { ping } }: Standing): number {
-  return ping?.sentAt ?? Number.MIN_SAFE_INTEGER;
+  const count = Math.min(2 ** (view.input.memory.rounds.count + 1), MAX_ASKED);
+  const askedAt = ({ observation: { ping } }: Standing) => ping?.sentAt ?? Number.MIN_SAFE_INTEGER;
+  return firstOf(silent, count, (a, b) => askedAt(a) - askedAt(b) || byName(a, b));
 }
 
 function byName({ candidate: a }: Standing, { candidate: b }: Standing): number {

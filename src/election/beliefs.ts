@@ -38,9 +38,7 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/**
- * How long a belief is kept after its end. A list may show a write that happened much earlier, while no watch was open.
- */
+/** How long a belief is kept after its end. A list may show a much earlier write, from when no watch was open. */
 const KEPT_MS = 5 * 60_000;
 
 /** Maximum number of remembered holders per Lease: a client may write thousands of names into it. */

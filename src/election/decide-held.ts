@@ -1,20 +1,13 @@
 import { backoffDelayMs } from '../support/backoff.ts';
-import {
-  hasOwnPreference,
-  nameStrategy,
-  pingEach,
-  removeOwnPreference,
-  transitionsTo,
-  updateLease,
-} from './actions.ts';
+import { nameStrategy, pingEach, removeOwnPreference, transitionsTo, updateLease } from './actions.ts';
 import { askAhead, contendersAmong, contendersToPing, nextWaveAt } from './ask.ts';
 import { reservationFor } from './beliefs.ts';
-import { hasAnsweredInTime, isUnanswered } from './candidate-observation.ts';
+import { ackDueAt, isUnanswered } from './candidate-observation.ts';
 import { decideProvisional, pingAheadOfTakeUp } from './decide-provisional.ts';
-import type { LeaseChange } from './decision.ts';
+import type { LeaseChange, Reason } from './decision.ts';
 import { blockingBeliefs, expiryOf, isGrantUnrenewed } from './lease-memory.ts';
 import { FENCE } from './model.ts';
-import { decideOutcome, type Outcome } from './outcome.ts';
+import { decideOutcome, type Leader } from './outcome.ts';
 import {
   ackDeadline,
   conflictParties,
@@ -25,9 +18,7 @@ import {
   reinstatementTime,
   type Verdict,
 } from './verdict.ts';
-import { candidatesIn, type HeldView, hasAnsweredSince, type Standing, standingsIn } from './view.ts';
-
-type Leader = Extract<Outcome, { kind: 'leader' }>;
+import { candidatesIn, type HeldView, type Standing, standingsIn } from './view.ts';
 
 /** Interval of pings to the candidate of a pending preferredHolder, in milliseconds from each ack (rule 7). */
 const PREFERRED_PING_INTERVAL_MS = 2000;
@@ -35,8 +26,6 @@ const PREEMPTION_BACKOFF = { initialMs: 15_000, maxMs: 10 * 60_000 };
 
 /** Decides about a Lease with a valid holder (rules 5 and 7). The first policy with a verdict wins. */
 export function decideHeld(view: HeldView): Verdict {
-  const standing = decideNamedThirdParty(view);
-  if (standing) return standing;
   const verdict =
     decideProvisional(view) ??
     decidePending(view) ??
@@ -50,19 +39,12 @@ export function decideHeld(view: HeldView): Verdict {
   return pingAheadOfExpiry(view, pingAheadOfTakeUp(view, verdict));
 }
 
-/** Leaves a Lease with a third-party strategy, and its preferredHolder, to another controller. */
-function decideNamedThirdParty(view: HeldView): Verdict | undefined {
-  const { outlook } = view;
-  const isNamed = outlook.kind === 'thirdParty' && view.tenure.lease.strategy === outlook.strategy;
-  return isNamed && !hasOwnPreference(view) ? { reason: 'ThirdPartyStrategy' } : undefined;
-}
-
 /** While a preferredHolder is set, that candidate must keep answering and must remain the best candidate (rule 7). */
 function decidePending(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
   const { preferredHolder } = lease;
   if (preferredHolder === undefined) return undefined;
-  const remove = (reason: Verdict['reason'], hasFailed: boolean): Verdict => ({
+  const remove = (reason: Reason, hasFailed: boolean): Verdict => ({
     reason,
     actions: [updateLease(view.input, lease, { kind: 'clearPreferredHolder', hasFailed })],
   });
@@ -72,10 +54,8 @@ function decidePending(view: HeldView): Verdict | undefined {
   if (!preferred || ['Deleting', 'Expired', 'Withdrawn', 'Lapsed'].includes(preferred.state)) {
     return remove('PreferredHolderGone', true);
   }
-  if (
-    preferred.state === 'Unresponsive' ||
-    isUnanswered(preferred.observation, view.at, view.input.settings)
-  ) {
+  const isSilent = preferred.state === 'Unresponsive';
+  if (isSilent || isUnanswered(preferred.observation, view.at, view.input.settings)) {
     return remove('PreferredHolderSilent', true);
   }
   const others = view.standings.filter((standing) => standing !== preferred);
@@ -123,29 +103,25 @@ function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder, isProvisional } = view.tenure;
   const { outlook } = view;
-  switch (outlook.kind) {
-    case 'none':
-      return { reason: 'NoLiveCandidates', recheckAt: [reinstatementTime(view)] };
-    case 'noneElectable':
-      return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
-    case 'leader':
-      if (outlook.leader.name !== holder) return undefined;
-      // If the server drops the field, a note of the strategy would look like the first renewal of the grant (rule 12).
-      if (lease.strategy !== outlook.strategy && !(lease.strategy === undefined && isProvisional))
-        return undefined;
-      return { reason: 'LeaderOptimal', recheckAt: [reinstatementTime(view)] };
-    case 'thirdParty':
-    case 'conflict':
-      return undefined;
-  }
+  if (outlook.kind === 'none') return unlessReinstated(view, 'NoLiveCandidates');
+  if (outlook.kind === 'noneElectable') return unlessReinstated(view, 'NoElectableCandidates');
+  if (outlook.kind !== 'leader' || outlook.leader.name !== holder) return undefined;
+  // If the server drops the field, a note of the strategy would look like the first renewal of the grant (rule 12).
+  const isDropped = lease.strategy === undefined && isProvisional;
+  return lease.strategy === outlook.strategy || isDropped
+    ? unlessReinstated(view, 'LeaderOptimal')
+    : undefined;
+}
+
+/** The verdict stays the same until a held-back candidate takes part again. */
+function unlessReinstated(view: HeldView, reason: Reason): Verdict {
+  return { reason, recheckAt: [reinstatementTime(view)] };
 }
 
 /** Reports a conflict once. The Lease has a valid holder, so the conflict is not urgent. */
 function decideKnownConflict(view: HeldView): Verdict | undefined {
   const conflict = knownConflict(view);
-  return conflict === undefined
-    ? undefined
-    : { reason: 'StrategyConflict', conflict, recheckAt: [reinstatementTime(view)] };
+  return conflict === undefined ? undefined : { ...unlessReinstated(view, 'StrategyConflict'), conflict };
 }
 
 /** Waits until the holder has taken up a returned Lease. Before that, the holder neither leads nor releases the Lease. */
@@ -183,47 +159,42 @@ function decideChallenge(view: HeldView): Verdict {
   switch (outcome.kind) {
     case 'leader':
       if (outcome.leader.name !== tenure.holder) return decidePreemption(view, outcome);
-      if (tenure.lease.strategy === outcome.strategy)
-        return { reason: 'LeaderOptimal', recheckAt: [reinstatementTime(view)] };
+      if (tenure.lease.strategy === outcome.strategy) return unlessReinstated(view, 'LeaderOptimal');
       return { reason: 'StrategyChanged', actions: nameStrategy(view, outcome.strategy) };
     case 'thirdParty':
       return thirdPartyVerdict(view, outcome.strategy);
     case 'conflict':
       return {
-        reason: 'StrategyConflict',
+        ...unlessReinstated(view, 'StrategyConflict'),
         actions: removeOwnPreference(view),
-        recheckAt: [reinstatementTime(view)],
         conflict: conflictParties(view),
       };
     case 'noneElectable':
-      return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
+      return unlessReinstated(view, 'NoElectableCandidates');
     case 'none':
-      return { reason: 'NoLiveCandidates', recheckAt: [reinstatementTime(view)] };
+      return unlessReinstated(view, 'NoLiveCandidates');
   }
 }
 
 /** Sets a better candidate as preferredHolder after it has answered: then the holder stops renewing. */
 function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict {
-  const { tenure, at, input } = view;
+  const { tenure, input } = view;
   const better = view.standings.find(({ candidate }) => candidate === leader);
   const ping = better?.observation.ping;
-  const hasAnswered =
-    better?.isAlive &&
-    ping?.purpose === 'preemption' &&
-    // A late answer does not count: after a delay, a watch may show an outdated state.
-    hasAnsweredInTime(ping, input.settings) &&
-    hasAnsweredSince(better.observation, input.memory.decidedAt);
-  if (hasAnswered) {
+  const asked = ping?.purpose === 'preemption' ? ping : undefined;
+  // A late answer does not count: after a delay, a watch may show an outdated state.
+  const isInTime = asked?.ackedAt !== undefined && asked.ackedAt < ackDueAt(asked, input.settings);
+  if (better?.isAlive && isInTime && asked.sentAt >= input.memory.decidedAt) {
     return {
       reason: 'BetterCandidate',
       actions: [updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder: leader.name, strategy })],
-      recheckAt: [(ping?.ackedAt ?? at) + PREFERRED_PING_INTERVAL_MS],
+      recheckAt: [asked.ackedAt + PREFERRED_PING_INTERVAL_MS],
     };
   }
-  const isAsked = better && ping?.purpose === 'preemption' && isPingPending(view, better);
+  const isPending = asked && better && isPingPending(view, better);
   return {
     reason: 'AwaitingAcks',
-    actions: better && !isAsked ? pingEach(view, [better], 'preemption') : [],
+    actions: better && !isPending ? pingEach(view, [better], 'preemption') : [],
     recheckAt: [livenessExpiry(view)],
   };
 }
@@ -246,7 +217,7 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
 }
 
 /** Fences a holder that renews although a note asks it to yield: it does not read notes (rule 14). */
-export function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
+function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
   const { input, tenure } = view;
   const { memory, settings, dropsFields } = input;
   const { noted, record } = memory;

@@ -8,10 +8,9 @@ import { ackDeadline, livenessExpiry, type Verdict } from './verdict.ts';
 import { candidatesIn, type HeldView, isHeldBack } from './view.ts';
 
 /**
- * Time in which all candidates of a starting component appear, in any order. The first grant and its first revision are
- * made at once. The second revision waits for this time, so that three writes are enough. The time is short enough that
- * client-go's elector cannot have taken up the first grant: it reads the Lease at its start, before the Lease exists, and
- * again 2 s later. In milliseconds.
+ * Time in which all candidates of a starting component appear, in milliseconds. The first grant and its first revision
+ * are made at once. The second revision waits for this time, so that three writes are enough. client-go's elector cannot
+ * have taken up the first grant by then: it reads the Lease at its start, before the Lease exists, and again 2 s later.
  */
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
@@ -48,14 +47,14 @@ export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   if (!tenure.isProvisional || verdict.reason === 'GrantRevised') return verdict;
   const giveUpAt = takeUpBy(view);
   const askAt = giveUpAt - ASK_AHEAD_MS;
-  const holders = view.standings.filter(({ isHolder }) => isHolder);
-  const [ping] = holders.flatMap(({ observation }) => observation.ping ?? []);
+  const grantee = view.standings.find(({ isHolder }) => isHolder);
+  const ping = grantee?.observation.ping;
   // From this moment on, the holder counts as silent.
   const silentAt = ping && ackDueAt(ping, input.settings);
   if (at < askAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), askAt, silentAt] };
   const isAsked = ping !== undefined && ping.sentAt >= giveUpAt;
-  const grantee = holders.filter(({ isAlive }) => !isAlive);
-  const asked = at >= giveUpAt && !isAsked ? pingEach(view, grantee, 'expiry') : [];
+  const isDue = grantee && !grantee.isAlive && at >= giveUpAt && !isAsked;
+  const asked = pingEach(view, isDue ? [grantee] : [], 'expiry');
   const others = askAhead(view, Math.max(giveUpAt, at), tenure.holder);
   return {
     ...verdict,

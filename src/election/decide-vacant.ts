@@ -1,4 +1,4 @@
-import { grantTo, hasOwnPreference, nameStrategy, pingEach, removeOwnPreference } from './actions.ts';
+import { grantTo, nameStrategy, pingEach, removeOwnPreference } from './actions.ts';
 import {
   askAhead,
   contendersAmong,
@@ -8,15 +8,14 @@ import {
   reviveSome,
   roundBackoffMs,
 } from './ask.ts';
-import { ackDueAt } from './candidate-observation.ts';
 import type { Reason } from './decision.ts';
 import type { Instant } from './model.ts';
-import { decideOutcome, type Outcome } from './outcome.ts';
+import { decideOutcome, type Leader, type Outcome } from './outcome.ts';
 import {
   ackDeadline,
+  answersDueAt,
   conflictParties,
   decideIgnoredWrites,
-  isPingPending,
   knownConflict,
   livenessExpiry,
   reinstatementTime,
@@ -27,21 +26,11 @@ import { hasAnsweredSince, type Standing, standingsIn, type VacantView, type Vie
 /** Decides about a Lease without a valid holder: the first policy with a verdict wins. */
 export function decideVacant(view: VacantView): Verdict {
   return (
-    decideNamedThirdParty(view) ??
     decideIgnoredThirdParty(view) ??
     decideReserved(view) ??
     decideKnownConflict(view) ??
     decideElectionOrWait(view)
   );
-}
-
-/** Does nothing and sends no pings if the Lease names a third-party strategy: another controller decides. */
-function decideNamedThirdParty(view: VacantView): Verdict | undefined {
-  const { lease } = view.tenure;
-  const { outlook } = view;
-  if (outlook.kind !== 'thirdParty' || lease?.strategy !== outlook.strategy) return undefined;
-  if (lease.holderIdentity === undefined || hasOwnPreference(view)) return undefined;
-  return { reason: 'ThirdPartyStrategy' };
 }
 
 /** Backs off, without pings, if the server drops the name of a third-party strategy. */
@@ -54,14 +43,12 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
 
 /** Keeps a vacant Lease reserved until its former holder can no longer believe that it leads (rule 8). */
 function decideReserved(view: VacantView): Verdict | undefined {
-  const { reservation } = view.tenure;
-  const { outlook } = view;
+  const { outlook, tenure, input } = view;
+  const { reservation } = tenure;
+  const reason = awaiting(view);
   // Do not write the strategy before the reservation ends: another controller may grant a vacant Lease at once.
   if (reservation && outlook.kind === 'thirdParty')
-    return {
-      reason: awaiting(view),
-      recheckAt: [reservation.until, ackDeadline(view), livenessExpiry(view)],
-    };
+    return { reason, recheckAt: [reservation.until, ackDeadline(view), livenessExpiry(view)] };
   if (!reservation || outlook.kind !== 'leader') return undefined;
 
   const former = view.standings.find(
@@ -71,25 +58,21 @@ function decideReserved(view: VacantView): Verdict | undefined {
   const returnsAt = Math.max(reservation.from, reservation.othersUntil);
   const hasAnswered = former?.isAlive && hasAnsweredSince(former.observation, reservation.from);
   if (former && hasAnswered && view.at >= returnsAt) {
-    const alone = decideOutcome([former.candidate]);
-    if (alone.kind === 'leader') {
-      return {
-        reason: 'FormerHolderAnswered',
-        actions: grantTo(view, former.candidate.name, outlook.strategy),
-      };
-    }
+    const { candidate } = former;
+    if (decideOutcome([candidate]).kind === 'leader')
+      return { reason: 'FormerHolderAnswered', actions: grantTo(view, candidate.name, outlook.strategy) };
   }
   // Ping the candidates late enough that their answers still count when the reservation ends.
-  const formerAt = Math.max(reservation.from, returnsAt - view.input.settings.electionDurationMs);
-  const isAsked = former?.observation.ping !== undefined && former.observation.ping.sentAt >= formerAt;
-  const isFormerDue = view.at >= formerAt && !isAsked;
-  const othersAt = reservation.until - view.input.settings.electionDurationMs;
+  const formerAt = Math.max(reservation.from, returnsAt - input.settings.electionDurationMs);
+  const { sentAt = Number.NEGATIVE_INFINITY } = former?.observation.ping ?? {};
+  const isFormerDue = view.at >= formerAt && sentAt < formerAt;
+  const othersAt = reservation.until - input.settings.electionDurationMs;
   const others =
     view.at < othersAt
       ? []
       : askAhead(view, reservation.until).filter(({ name }) => name !== former?.candidate.name);
   return {
-    reason: awaiting(view),
+    reason,
     actions: [...pingEach(view, former && isFormerDue ? [former] : [], 'election'), ...others],
     recheckAt: [
       ...[reservation.until, returnsAt, formerAt, othersAt],
@@ -156,15 +139,12 @@ function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined 
   }
 }
 
-function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leader' }>): Verdict {
+function grantVerdict(view: VacantView, outcome: Leader): Verdict {
   const { reservation, need } = view.tenure;
-  if (reservation) {
-    return { reason: awaiting(view), recheckAt: [reservation.until, livenessExpiry(view)] };
-  }
+  if (reservation) return { reason: awaiting(view), recheckAt: [reservation.until, livenessExpiry(view)] };
   const settlesAt = firstElectionSettlesAt(view);
-  if (view.at < settlesAt) {
+  if (view.at < settlesAt)
     return { reason: 'FirstElectionSettling', recheckAt: [settlesAt, livenessExpiry(view)] };
-  }
   const revises = need === 'GrantRevised' ? 'holderLost' : undefined;
   return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy, revises) };
 }
@@ -191,9 +171,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
     recheckAt: [
       isRound ? view.at + roundBackoffMs(view, 1) : nextRoundAt(view),
       // A party that renewed just before its ping counts as live for a moment, even if it has crashed since.
-      ...standingsIn(view.standings, 'Live')
-        .filter((standing) => isPingPending(view, standing))
-        .map(({ observation: { ping } }) => ping && ackDueAt(ping, view.input.settings)),
+      ...answersDueAt(view, standingsIn(view.standings, 'Live')),
       reinstatementTime(view),
     ],
     conflict,
@@ -212,9 +190,10 @@ function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
   const lapsesOf = ({ candidate }: Standing) => view.input.memory.lapses.get(candidate.name)?.count ?? 0;
   const fewest = Math.min(...reserve.map(lapsesOf));
   const first = reserve.filter((standing) => lapsesOf(standing) === fewest);
-  if (first.length > 0 && !first.some(({ isAlive }) => isAlive)) return decideAskingHeldBack(view, first);
   const alive = reserve.filter(({ isAlive }) => isAlive);
-  for (const some of [first.filter(({ isAlive }) => isAlive), alive]) {
+  const best = first.filter(({ isAlive }) => isAlive);
+  if (first.length > 0 && best.length === 0) return decideAskingHeldBack(view, first);
+  for (const some of [best, alive]) {
     const outcome = decideOutcome([...view.live, ...some.map(({ candidate }) => candidate)]);
     if (outcome.kind === 'leader') return grantVerdict(view, outcome);
   }
@@ -233,13 +212,10 @@ function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
 }
 
 function decideAskingHeldBack(view: VacantView, heldBack: readonly Standing[]): Verdict {
-  const answersDue = heldBack.flatMap(({ observation: { ping } }) =>
-    ping && ping.ackedAt === undefined ? [ackDueAt(ping, view.input.settings)] : [],
-  );
   return {
     reason: 'AwaitingAcks',
     actions: pingEach(view, contendersToPing(view, heldBack), 'election'),
-    recheckAt: [...answersDue, nextWaveAt(view), reinstatementTime(view)],
+    recheckAt: [...answersDueAt(view, heldBack), nextWaveAt(view), reinstatementTime(view)],
     isAsking: true,
   };
 }

@@ -7,22 +7,18 @@ import {
   withBelief,
   withMore,
 } from './beliefs.ts';
-import type { Grant, LeaseMemory } from './lease-memory.ts';
+import type { Grant, LeaseMemory, SupposedGrant } from './lease-memory.ts';
 import { FENCE, type Instant, type Lease, type Now } from './model.ts';
 import type { ElectionInput } from './view.ts';
 
 // The beliefs of former holders whose renewals this process did not see (rule 8).
 
-/**
- * The longest time without a watch, in milliseconds. In this time, a process may miss a Lease that is created and
- * deleted.
- */
+/** The longest time without a watch, in ms. Meanwhile, a process may miss a Lease that is created and deleted. */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
- * Returns the memory with an additional former holder that this process never saw and that last renewed at `renewedAt`.
- * `before`: its renewal was so long ago that its duration is over. The assumed duration is the maximum of the durations
- * of known holders, `leastMs`, and client-go's default.
+ * Returns the memory with a former holder that this process never saw and that last renewed at `renewedAt`. `before`: so
+ * long ago that its duration is over. Assumes the longest duration of known holders, `leastMs` and client-go's default.
  */
 export function withUnknown(
   memory: LeaseMemory,
@@ -44,10 +40,9 @@ export function withUnknown(
 
 /**
  * Returns the memory after the holder of its record has lost the Lease without releasing it.
- * - `hasRenewed` says whether the holder has renewed since this process last saw it:
- * - `perhaps`: it may have renewed, because no watch could show a renewal. A renewal lasts at least `leastMs`, the
- *   duration in the Lease now.
- * - `before`: it may have renewed, but another coordinator has waited for its whole duration since.
+ * - `perhaps`: it may have renewed unseen. A renewal lasts at least `leastMs`, the duration in the Lease now.
+ * - `before`: it may have renewed unseen, but another coordinator has waited for its whole duration since.
+ * - `no`: it has not renewed since this process last saw it.
  */
 export function withLoss(
   memory: LeaseMemory,
@@ -76,10 +71,7 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/**
- * True if the writer of renewTime has set the duration of a release: one second. Without field ownership, another client
- * may have set it.
- */
+/** True if the writer of renewTime, by field ownership, has set the duration of a release: one second. */
 export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: Lease): boolean {
   return leaseDurationSeconds === 1 && isDurationHolders === true;
 }
@@ -118,7 +110,7 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
   const isOthers = isUnseen && unrenewedGrant.holder !== holder;
   return {
     ...next,
-    ...(isOthers && { beliefs: withMore(next.beliefs, supposed(memory, unrenewedGrant, at).belief) }),
+    ...(isOthers && { beliefs: withMore(next.beliefs, beliefBy(memory, unrenewedGrant, at)) }),
     ...(isUnseen && { unrenewedGrant: undefined }),
     // The server may still refuse this grant.
     ...(isSupposed && { grantOnItsWay: undefined, supposedGrant: supposed(memory, grantOnItsWay, at) }),
@@ -165,18 +157,21 @@ export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory 
 /** Returns the memory with a belief for each lost grant, as if its holder had taken it up and renewed until `at`. */
 function withLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   let { beliefs } = memory;
-  for (const { grant } of memory.lostGrants) beliefs = withMore(beliefs, supposed(memory, grant, at).belief);
+  for (const { grant } of memory.lostGrants) beliefs = withMore(beliefs, beliefBy(memory, grant, at));
   return { ...memory, beliefs, lostGrants: [] };
 }
 
-/** Returns the grant, and the belief of its holder if that holder took up the grant and last renewed at `renewedAt`. */
-export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds' | 'isReturn'>>(
+export function supposed(memory: LeaseMemory, grant: Grant, at: Instant, renewedAt = at): SupposedGrant {
+  return { grant, belief: beliefBy(memory, grant, at, renewedAt) };
+}
+
+/** Returns the belief of a grant's holder if that holder took up the grant and last renewed at `renewedAt`. */
+export function beliefBy(
   { beliefs, lostGrants, usualDurationMs }: LeaseMemory,
-  grant: G,
+  { holder, leaseDurationSeconds, isReturn }: Pick<Grant, 'holder' | 'leaseDurationSeconds' | 'isReturn'>,
   at: Instant,
   renewedAt = at,
-): { readonly grant: G; readonly belief: Belief } {
-  const { holder, leaseDurationSeconds, isReturn } = grant;
+): Belief {
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
   // A grant that returns the Lease only covers the time for which the holder may lead anyway. A renewal would have
   // another duration.
@@ -184,10 +179,7 @@ export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
   // The answer was sent after the first loss, so the first lostAt stays.
   const lostAt = known?.lostAt ?? at;
-  return {
-    grant,
-    belief: { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt },
-  };
+  return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }
 
 /** After a holder has renewed for this long, no former holder can believe that it leads, in milliseconds. */

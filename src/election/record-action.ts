@@ -20,7 +20,7 @@ import {
   recordIgnoredWrite,
   withWithdrawal,
 } from './lease-memory.ts';
-import type { Instant, Lease } from './model.ts';
+import type { Instant, Lease, LeaseCandidate } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
 import type { ElectionInput } from './view.ts';
 
@@ -53,12 +53,9 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   // Our own change must not look like a renewal that removed the fields.
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
+  if (grant?.hasFormerEnded) memory = withoutEnded(memory, at);
   // The previous grant was neither answered nor seen.
-  if (grant)
-    memory = {
-      ...withoutAnswer(grant.hasFormerEnded ? withoutEnded(memory, at) : memory, at),
-      grantOnItsWay: grant,
-    };
+  if (grant) memory = { ...withoutAnswer(memory, at), grantOnItsWay: grant };
   return { ...known, memory };
 }
 
@@ -141,7 +138,7 @@ function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
 /** Changes the observation of an action's candidate. Does nothing if a candidate with another uid has replaced it. */
 function observing<K extends Known>(
   known: K,
-  { name, uid }: { readonly name: string; readonly uid: string },
+  { name, uid }: Pick<LeaseCandidate, 'name' | 'uid'>,
   change: (observation: CandidateObservation) => CandidateObservation,
 ): K {
   const candidates = known.candidates.map((observed) => {

@@ -184,8 +184,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
     [
       'election/observe-lease.ts',
-      '    unrenewedGrant.resourceVersion === lease.resourceVersion\n  ) {',
-      '    unrenewedGrant.resourceVersion !== ""\n  ) {',
+      'if (resourceVersion === lease.resourceVersion) return memory;',
+      'if (resourceVersion !== "") return memory;',
     ],
     [
       'election/observe-lease.ts',
@@ -266,8 +266,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // Life.
   mutant('acks-count-twice', 'elects by an answer that an earlier election has used', [
     'election/candidate-observation.ts',
-    'ackedAt !== undefined && ackedAt > decidedAt',
-    'ackedAt !== undefined && decidedAt < Number.MAX_VALUE',
+    'if (ping?.ackedAt === undefined || ping.ackedAt <= decidedAt) return freshUntil;',
+    'if (ping?.ackedAt === undefined || decidedAt === Number.MAX_VALUE) return freshUntil;',
   ]),
   mutant('silence-is-no-answer', 'waits forever for an answer to a ping', [
     'election/candidate-observation.ts',
@@ -276,7 +276,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('no-revival', 'never pings silent candidates again', [
     'election/ask.ts',
-    'const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MAX_ASKED);',
+    'const count = Math.min(2 ** (view.input.memory.rounds.count + 1), MAX_ASKED);',
     'const count = Math.min(0 * view.input.memory.rounds.count, MAX_ASKED);',
   ]),
   mutant(
