@@ -6,7 +6,7 @@ import type { Instant, LeaseCandidate } from './model.ts';
 import { decideOutcome, decisiveAmong } from './outcome.ts';
 import { firstOf, strategies, versionOf } from './strategies.ts';
 import { isPingPending } from './verdict.ts';
-import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
+import { type ElectionInput, lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
 
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
@@ -95,8 +95,9 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
 const MAX_ASKED = 64;
 const ROUND_BACKOFF_CAP_MS = 60_000;
 
-/** Returns the silent candidates to ping in this round: those whose last ping is the oldest (rule 3). */
+/** Returns the silent candidates to ping if a round is due: those whose last ping is the oldest (rule 3). */
 export function reviveSome(view: View): readonly Standing[] {
+  if (!isRoundDue(view)) return [];
   const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
     (standing) => !standing.isAlive && !isPingPending(view, standing),
   );
@@ -109,15 +110,20 @@ function byName({ candidate: a }: Standing, { candidate: b }: Standing): number 
   return a.name < b.name ? -1 : 1;
 }
 
-/** Returns when silent candidates are pinged again. Applies while the Lease has no leader. */
-export function nextRoundAt(view: View): Instant {
-  return view.input.memory.rounds.lastAt + roundBackoffMs(view);
+/** True if silent candidates are pinged again now. Applies while the Lease has no leader. */
+export function isRoundDue({ at, input }: View): boolean {
+  const { count, lastAt } = input.memory.rounds;
+  return at >= lastAt + roundBackoffMs(input, count);
 }
 
-/** Returns the delay before the next round, or before the round that is `ahead` rounds later. */
-export function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): number {
-  return backoffDelayMs(Math.max(1, memory.rounds.count + ahead), {
-    initialMs: settings.electionDurationMs,
-    maxMs: ROUND_BACKOFF_CAP_MS,
-  });
+/** Returns when the next round is due, after the round that may be due now. */
+export function nextRoundAt(view: View): Instant {
+  const { at, input } = view;
+  const { count, lastAt } = input.memory.rounds;
+  return isRoundDue(view) ? at + roundBackoffMs(input, count + 1) : lastAt + roundBackoffMs(input, count);
+}
+
+function roundBackoffMs({ settings }: ElectionInput, rounds: number): number {
+  const range = { initialMs: settings.electionDurationMs, maxMs: ROUND_BACKOFF_CAP_MS };
+  return backoffDelayMs(Math.max(1, rounds), range);
 }

@@ -74,13 +74,10 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
 /** Returns the beliefs with `belief` added. If a holder has two, keeps the belief that ends later. */
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
-  return [...withoutBelief(beliefs, belief.holder), known ? longer(known, belief) : belief];
-}
-
-function longer(known: Belief, other: Belief): Belief {
-  if (leadsUntil(known) >= leadsUntil(other)) return known;
+  const isLonger = !known || leadsUntil(belief) > leadsUntil(known);
   // The answer was sent after the first loss, so keep the first lostAt.
-  return { ...other, lostAt: known.lostAt ?? other.lostAt };
+  const longer = isLonger ? { ...belief, lostAt: known?.lostAt ?? belief.lostAt } : known;
+  return [...withoutBelief(beliefs, belief.holder), longer];
 }
 
 export function withLost(beliefs: Beliefs, holder: string, at: Instant): Beliefs {

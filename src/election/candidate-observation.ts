@@ -95,8 +95,7 @@ function firstSight(
   isNew: boolean,
 ): CandidateObservation {
   const claimed = candidate.renewTime ?? candidate.creationTimestamp;
-  // At first sight, only the candidate's own time shows its age. No other rule compares another machine's clock with
-  // ours (rules 1 and 3).
+  // Only the candidate's own time shows its age. No other rule compares another clock with ours (rules 1 and 3).
   const ageMs = claimed === undefined ? 0 : Number(now.wall - claimed) / 1000;
   const isFresh = candidate.renewTime !== undefined && Math.abs(ageMs) <= settings.electionDurationMs;
   return {

@@ -108,9 +108,8 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
   if (outlook.kind !== 'leader' || outlook.leader.name !== holder) return undefined;
   // If the server drops the field, a note of the strategy would look like the first renewal of the grant (rule 12).
   const isDropped = lease.strategy === undefined && isProvisional;
-  return lease.strategy === outlook.strategy || isDropped
-    ? unlessReinstated(view, 'LeaderOptimal')
-    : undefined;
+  if (lease.strategy !== outlook.strategy && !isDropped) return undefined;
+  return unlessReinstated(view, 'LeaderOptimal');
 }
 
 /** The verdict stays the same until a held-back candidate takes part again. */

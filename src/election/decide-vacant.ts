@@ -3,10 +3,10 @@ import {
   askAhead,
   contendersAmong,
   contendersToPing,
+  isRoundDue,
   nextRoundAt,
   nextWaveAt,
   reviveSome,
-  roundBackoffMs,
 } from './ask.ts';
 import type { Reason } from './decision.ts';
 import type { Instant } from './model.ts';
@@ -21,7 +21,7 @@ import {
   reinstatementTime,
   type Verdict,
 } from './verdict.ts';
-import { hasAnsweredSince, type Standing, standingsIn, type VacantView, type View } from './view.ts';
+import { type Standing, standingsIn, type VacantView } from './view.ts';
 
 /** Decides about a Lease without a valid holder: the first policy with a verdict wins. */
 export function decideVacant(view: VacantView): Verdict {
@@ -56,7 +56,8 @@ function decideReserved(view: VacantView): Verdict | undefined {
   );
   // Before this time, another former holder may lead.
   const returnsAt = Math.max(reservation.from, reservation.othersUntil);
-  const hasAnswered = former?.isAlive && hasAnsweredSince(former.observation, reservation.from);
+  const { sentAt = Number.NEGATIVE_INFINITY, ackedAt } = former?.observation.ping ?? {};
+  const hasAnswered = former?.isAlive && ackedAt !== undefined && sentAt >= reservation.from;
   if (former && hasAnswered && view.at >= returnsAt) {
     const { candidate } = former;
     if (decideOutcome([candidate]).kind === 'leader')
@@ -64,7 +65,6 @@ function decideReserved(view: VacantView): Verdict | undefined {
   }
   // Ping the candidates late enough that their answers still count when the reservation ends.
   const formerAt = Math.max(reservation.from, returnsAt - input.settings.electionDurationMs);
-  const { sentAt = Number.NEGATIVE_INFINITY } = former?.observation.ping ?? {};
   const isFormerDue = view.at >= formerAt && sentAt < formerAt;
   const othersAt = reservation.until - input.settings.electionDurationMs;
   const others =
@@ -90,32 +90,30 @@ function awaiting({ tenure }: VacantView): Reason {
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;
-  if (standingsIn(view.standings, 'Awaiting').length > 0 || view.at >= nextRoundAt(view)) return undefined;
+  if (standingsIn(view.standings, 'Awaiting').length > 0 || isRoundDue(view)) return undefined;
   return conflictVerdict(view, conflict);
 }
 
 function decideElectionOrWait(view: VacantView): Verdict {
-  const { standings, at } = view;
-  const isRoundDue = at >= nextRoundAt(view);
+  const { standings } = view;
+  const isRound = isRoundDue(view);
   // Each later round of a conflict pings the live parties again, so that a crashed party no longer counts.
-  const parties = isRoundDue && knownConflict(view) !== undefined ? standingsIn(standings, 'Live') : [];
+  const parties = isRound && knownConflict(view) !== undefined ? standingsIn(standings, 'Live') : [];
   const present = parties.length > 0 ? [] : view.live;
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
-  // Do not wait for the holder that has just expired: its missed renewals show that it is silent. It takes
-  // part if it answers (rule 3).
+  // Do not wait for the holder that has just expired: it was silent. It takes part if it answers (rule 3).
   const isSettled = contenders.every((standing) => isJustExpired(view, standing));
   const verdict = isSettled ? decideSettled(view, decideOutcome(present)) : undefined;
   if (verdict) return verdict;
-  if (contenders.length === 0) return decideLastResort(view, isRoundDue);
+  if (contenders.length === 0) return decideLastResort(view);
 
   const asked = contendersToPing(view, contenders);
-  const revived = isRoundDue ? reviveSome(view) : [];
   return {
     reason: 'AwaitingAcks',
-    actions: [...pingEach(view, asked, 'election'), ...pingEach(view, revived, 'revival')],
+    actions: [...pingEach(view, asked, 'election'), ...pingEach(view, reviveSome(view), 'revival')],
     recheckAt: [ackDeadline(view), nextWaveAt(view), livenessExpiry(view), reinstatementTime(view)],
-    isRound: isRoundDue,
+    isRound,
     isAsking: true,
   };
 }
@@ -163,31 +161,36 @@ function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Insta
 }
 
 function conflictVerdict(view: VacantView, conflict: string): Verdict {
-  // If all candidates are fresh, they conflict without a ping: the backoff starts here.
-  const isRound = view.at >= nextRoundAt(view);
   return {
     reason: 'StrategyConflict',
     actions: removeOwnPreference(view),
     recheckAt: [
-      isRound ? view.at + roundBackoffMs(view, 1) : nextRoundAt(view),
+      nextRoundAt(view),
       // A party that renewed just before its ping counts as live for a moment, even if it has crashed since.
       ...answersDueAt(view, standingsIn(view.standings, 'Live')),
       reinstatementTime(view),
     ],
     conflict,
-    isRound,
+    // If all candidates are fresh, they conflict without a ping: the backoff starts here.
+    isRound: isRoundDue(view),
   };
 }
 
-/** Lets held-back candidates lead if no other candidate can: those with the fewest lapses first (rules 3 and 7). */
-function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
-  const { standings, at } = view;
+/**
+ * Lets held-back candidates lead if no other candidate can: those with the fewest lapses first (rules 3 and 7). Pings
+ * those that have released the Lease: they may lead after an answer.
+ */
+function decideLastResort(view: VacantView): Verdict {
+  const { standings, input, at } = view;
+  const { lapses, withdrawals } = input.memory;
+  const isAskedAgain = ({ candidate: { name }, observation: { ping } }: Standing) =>
+    ping !== undefined && ping.sentAt >= (withdrawals.get(name) ?? at);
+  const hasAnswered = (standing: Standing) =>
+    standing.isAlive && isAskedAgain(standing) && standing.observation.ping?.ackedAt !== undefined;
   const reserve = standings.filter(
-    ({ state, isAlive, candidate, observation }) =>
-      state === 'Lapsed' ||
-      (state === 'Withdrawn' && isAlive && hasAnsweredSince(observation, withdrawnAt(view, candidate.name))),
+    (standing) => standing.state === 'Lapsed' || (standing.state === 'Withdrawn' && hasAnswered(standing)),
   );
-  const lapsesOf = ({ candidate }: Standing) => view.input.memory.lapses.get(candidate.name)?.count ?? 0;
+  const lapsesOf = ({ candidate }: Standing) => lapses.get(candidate.name)?.count ?? 0;
   const fewest = Math.min(...reserve.map(lapsesOf));
   const first = reserve.filter((standing) => lapsesOf(standing) === fewest);
   const alive = reserve.filter(({ isAlive }) => isAlive);
@@ -197,17 +200,12 @@ function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
     const outcome = decideOutcome([...view.live, ...some.map(({ candidate }) => candidate)]);
     if (outcome.kind === 'leader') return grantVerdict(view, outcome);
   }
+  const toAsk = standingsIn(standings, 'Withdrawn').filter((standing) => !isAskedAgain(standing));
   return {
     reason: view.outcome.kind === 'noneElectable' ? 'NoElectableCandidates' : 'NoLiveCandidates',
-    actions: [
-      ...pingEach(view, withdrawnToPing(view), 'election'),
-      ...pingEach(view, isRoundDue ? reviveSome(view) : [], 'revival'),
-    ],
-    recheckAt: [
-      isRoundDue ? at + roundBackoffMs(view, 1) : nextRoundAt(view),
-      ...[reinstatementTime(view), livenessExpiry(view)],
-    ],
-    isRound: isRoundDue,
+    actions: [...pingEach(view, toAsk, 'election'), ...pingEach(view, reviveSome(view), 'revival')],
+    recheckAt: [nextRoundAt(view), reinstatementTime(view), livenessExpiry(view)],
+    isRound: isRoundDue(view),
   };
 }
 
@@ -218,16 +216,4 @@ function decideAskingHeldBack(view: VacantView, heldBack: readonly Standing[]): 
     recheckAt: [...answersDueAt(view, heldBack), nextWaveAt(view), reinstatementTime(view)],
     isAsking: true,
   };
-}
-
-/** Returns withdrawn candidates that were not pinged. They are pinged as the last resort. */
-function withdrawnToPing(view: VacantView): readonly Standing[] {
-  return standingsIn(view.standings, 'Withdrawn').filter(
-    ({ candidate, observation: { ping } }) =>
-      ping === undefined || ping.sentAt < withdrawnAt(view, candidate.name),
-  );
-}
-
-function withdrawnAt({ input, at }: View, name: string): Instant {
-  return input.memory.withdrawals.get(name) ?? at;
 }

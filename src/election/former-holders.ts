@@ -117,21 +117,21 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
   };
 }
 
-/** Records that the answer to a grant was lost. If the grant was written, its holder may renew until `unseenUntil`. */
-export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): LeaseMemory {
+/** Records that the answer to a grant was lost. If the grant was written, its holder may renew unseen for `gapMs`. */
+export function loseGrant(memory: LeaseMemory, at: Instant, gapMs = LONGEST_GAP_MS): LeaseMemory {
   const { grantOnItsWay, lostGrants } = memory;
   if (!grantOnItsWay) return memory;
   return {
     ...memory,
     grantOnItsWay: undefined,
-    lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, unseenUntil)],
+    lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, at + gapMs)],
   };
 }
 
 /** Records that the previous grant stays without an answer, because another grant is sent now. */
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
-  const next = loseGrant(memory, at);
+  const next = loseGrant(memory, at, 0);
   const { lostGrants } = next;
   const lost = new Map(lostGrants.map((one) => [one.grant.holder, one]));
   return {
@@ -144,9 +144,8 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory after the server wrote a grant on a known state of the Lease. This shows that the server did not
- * write the earlier grants whose answers were lost. There is one exception: if this grant created the Lease, an earlier
- * grant may have created a Lease that was taken up and deleted before.
+ * Returns the memory after the server wrote a grant on a known state of the Lease: it did not write the earlier grants
+ * whose answers were lost. But if this grant created the Lease, an earlier one may have created a Lease that is deleted.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -173,8 +172,7 @@ export function beliefBy(
   renewedAt = at,
 ): Belief {
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
-  // A grant that returns the Lease only covers the time for which the holder may lead anyway. A renewal would have
-  // another duration.
+  // A grant that returns the Lease lasts only for the rest of an earlier term. A renewal would have another duration.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
   // The answer was sent after the first loss, so the first lostAt stays.
@@ -218,8 +216,7 @@ export function observeBeginning(
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);
   }
-  // A participant releases only its own Lease. A Lease without renewTime was created without a holder, for
-  // another controller to grant (rule 4).
+  // A participant releases only its own Lease. A Lease without renewTime never had a holder (rule 4).
   const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);
   // If the former coordinator created the Lease, this process does not see its holder's renewals until the next list.
   const unseenUntil = beginning === 'takeOver' ? at + LONGEST_GAP_MS : at;

@@ -47,11 +47,13 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const { pod, container, isSure } = binding;
   const observed = possible.pods.find((each) => each.pod === pod);
   if (observed === undefined) return unproven('NoPod');
-  if (candidate === undefined && !isOlderThanTerm(observed.seenAt, possible.sharedAt, memory.record))
-    return unproven('PodTooNew');
+  const { record } = memory;
+  const { acquiredAfter = Number.NEGATIVE_INFINITY } = record ?? {};
+  // Another Pod that had the hostname of a plain elector may be gone, while its process lives on.
+  const isOlderThanTerm = Math.max(observed.seenAt, possible.sharedAt ?? observed.seenAt) < acquiredAfter;
+  if (candidate === undefined && !isOlderThanTerm) return unproven('PodTooNew');
 
   // (b) Exited: the kubelet has seen the end of an instance that was running before.
-  const { record } = memory;
   const [lastEnded] = container.ended;
   if (record === undefined || lastEnded === undefined) return unproven('ContainerRuns');
   const renewTime = holdersRenewTime(lease, memory);
@@ -82,19 +84,6 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   // requests have arrived.
   const at = Math.max(endSeenAt, record.since) + silenceMs(record, isSure);
   return { kind: 'ends', at, instance };
-}
-
-/**
- * Whether the Pod of a plain elector was known before the holder acquired the Lease, and no other Pod had its hostname
- * since. A Pod that is gone may have had the same hostname, and its process may live on.
- */
-function isOlderThanTerm(
-  seenAt: Instant,
-  sharedAt: Instant = Number.NEGATIVE_INFINITY,
-  record: HolderRecord | undefined,
-): boolean {
-  const acquiredAfter = record?.acquiredAfter ?? Number.NEGATIVE_INFINITY;
-  return seenAt < acquiredAfter && sharedAt < acquiredAfter;
 }
 
 /**

@@ -231,8 +231,7 @@ export function recordGrant(
   sentAt = at,
 ): LeaseMemory {
   const { former, holder, renewTime, leaseDurationSeconds, isPreemption, revises, isReturn } = grant;
-  // A preferredHolder that a better candidate soon replaces has not failed: several versions may be deployed in quick
-  // succession.
+  // If a better candidate comes soon, the preemption has not failed: several versions may be deployed in a row.
   const isEarlyLoss =
     !isPreemption &&
     revises !== 'holderWorse' &&

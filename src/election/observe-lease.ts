@@ -158,7 +158,7 @@ export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): L
   };
   const unseen = grantOnItsWay ?? answered;
   if (!unseen) return memory;
-  return loseGrant({ ...memory, grantOnItsWay: unseen, unrenewedGrant: undefined }, at, at + LONGEST_GAP_MS);
+  return loseGrant({ ...memory, grantOnItsWay: unseen, unrenewedGrant: undefined }, at);
 }
 
 /** Records a Lease without a holder: the holder released it, or another client emptied it. */
@@ -173,8 +173,7 @@ function observeEmptied(memory: LeaseMemory, change: Change): LeaseMemory {
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // Do not add an unknown holder after our own grant: its holder already has a belief. Without a renewTime, there was
-    // no holder.
+    // The holder of our own grant already has a belief. Without a renewTime, there was no holder.
     const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
@@ -188,8 +187,7 @@ function observeEmptied(memory: LeaseMemory, change: Change): LeaseMemory {
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
   // The built-in controller adds no transition when it grants the Lease.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
-  // If the last observed holder is no participant, this process may have missed the grant to the participant that
-  // released the Lease.
+  // If the last observed holder is no participant, this process may have missed the grant to the one that released.
   const { isOwnDuration = false, isParticipant = false } = beliefOf(memory.beliefs, record.holder) ?? {};
   const isOthers = isPerhapsAnothers && isOwnDuration && !isParticipant;
   const isBelieved = lease.isReleasedByParticipant
@@ -210,8 +208,7 @@ function observeEmptied(memory: LeaseMemory, change: Change): LeaseMemory {
   }
   // If renewTime has changed, this process may have missed a renewal by the holder.
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  // A participant that this process missed and that released the Lease has no belief. It adds up to two transitions: by
-  // its grant and by its first renewal (rule 15).
+  // A missed participant that released the Lease has no belief. Its grant and first renewal add transitions (rule 15).
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const leastMs = Math.max(written.durationMs, record.durationMs);

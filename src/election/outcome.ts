@@ -220,19 +220,19 @@ function agreementIn({ lists, firsts, named }: Tally): StrategyResolution {
 
 function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolution {
   const below = new Map<string, Set<string>>();
-  const incoming = new Map<string, number>();
   for (const list of lists) {
-    let belowPrevious: Set<string> | undefined;
+    let belowPrevious = new Set<string>();
     for (const strategy of list) {
-      const count = incoming.get(strategy) ?? 0;
-      const isNew = belowPrevious !== undefined && !belowPrevious.has(strategy);
-      incoming.set(strategy, isNew ? count + 1 : count);
-      belowPrevious?.add(strategy);
+      belowPrevious.add(strategy);
       belowPrevious = below.get(strategy) ?? new Set();
       below.set(strategy, belowPrevious);
     }
   }
-  const roots = [...incoming.keys()].filter((strategy) => incoming.get(strategy) === 0);
+  const incoming = new Map<string, number>();
+  for (const each of below.values()) {
+    for (const strategy of each) incoming.set(strategy, (incoming.get(strategy) ?? 0) + 1);
+  }
+  const roots = [...below.keys()].filter((strategy) => !incoming.has(strategy));
   return hasCycle(below, incoming, roots) ? conflictBetween(below.keys()) : fromRoots(roots, below.keys());
 }
 
@@ -243,17 +243,15 @@ function hasCycle(
   roots: readonly string[],
 ): boolean {
   const left = new Map(incoming);
-  const queue = [...roots];
-  let removed = 0;
-  for (let strategy = queue.pop(); strategy !== undefined; strategy = queue.pop()) {
-    removed++;
+  const removed = [...roots];
+  for (const strategy of removed) {
     for (const next of below.get(strategy) ?? []) {
       const count = (left.get(next) ?? 0) - 1;
       left.set(next, count);
-      if (count === 0) queue.push(next);
+      if (count === 0) removed.push(next);
     }
   }
-  return removed < incoming.size;
+  return removed.length < below.size;
 }
 
 function fromRoots(roots: readonly string[], all: Iterable<string> = roots): StrategyResolution {

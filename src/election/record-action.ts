@@ -6,13 +6,7 @@ import {
   recordPingNotSent,
 } from './candidate-observation.ts';
 import { type Action, type Decision, grantIn, type UpdateLease } from './decision.ts';
-import {
-  LONGEST_GAP_MS,
-  loseGrant,
-  settleLostGrants,
-  withoutAnswer,
-  withoutGrant,
-} from './former-holders.ts';
+import { loseGrant, settleLostGrants, withoutAnswer, withoutGrant } from './former-holders.ts';
 import {
   again,
   type LeaseMemory,
@@ -87,10 +81,8 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
   if (action.kind === 'DeleteCandidate') {
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
   }
-  // A watch does not show a Lease that was created, taken up and deleted in the meantime. It always shows a
-  // write to an existing Lease.
-  if (action.kind === 'CreateLease')
-    return { ...known, memory: loseGrant(known.memory, at, at + LONGEST_GAP_MS) };
+  // A watch shows every write to an existing Lease, but may miss a Lease that was created, taken up and deleted.
+  if (action.kind === 'CreateLease') return { ...known, memory: loseGrant(known.memory, at) };
   if (action.kind !== 'PingCandidate') return known;
   let { memory } = known;
   // If a ping of a round was not written, the next round is due soon.

@@ -227,13 +227,8 @@ function standingsOf(
     const candidate = withCurrentPriority(observed.candidate, wall);
     const isHolder = candidate.name === holder;
     const isAlive = at < liveUntil(observation, input.memory.decidedAt, input.settings);
-    return {
-      candidate,
-      observation,
-      isHolder,
-      isAlive,
-      state: stateOf(observed, isHolder, isAlive, input, at),
-    };
+    const state = stateOf(observed, isHolder, isAlive, input, at);
+    return { candidate, observation, isHolder, isAlive, state };
   });
 }
 
@@ -291,11 +286,6 @@ export function lapsedUntil(
   if (excess <= 0) return undefined;
   const initialMs = 2000 * settings.leaseDurationSeconds;
   return own.lastAt + backoffDelayMs(excess, { initialMs, maxMs: LAPSE_BACKOFF_CAP_MS });
-}
-
-/** True if the candidate answered a ping that was sent at `since` or later. */
-export function hasAnsweredSince({ ping }: CandidateObservation, since: Instant): boolean {
-  return ping?.ackedAt !== undefined && ping.sentAt >= since;
 }
 
 export function standingsIn(

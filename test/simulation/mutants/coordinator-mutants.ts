@@ -160,7 +160,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
     [
       'election/former-holders.ts',
-      'lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, unseenUntil)],',
+      'lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, at + gapMs)],',
       'lostGrants,',
     ],
   ),
