@@ -45,11 +45,12 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
 function decideReserved(view: VacantView): Verdict | undefined {
   const { outlook, tenure, input } = view;
   const { reservation } = tenure;
+  if (!reservation) return undefined;
   const reason = awaiting(view);
   // Do not write the strategy before the reservation ends: another controller may grant a vacant Lease at once.
-  if (reservation && outlook.kind === 'thirdParty')
+  if (outlook.kind === 'thirdParty')
     return { reason, recheckAt: [reservation.until, ackDeadline(view), livenessExpiry(view)] };
-  if (!reservation || outlook.kind !== 'leader') return undefined;
+  if (outlook.kind !== 'leader') return undefined;
 
   const former = view.standings.find(
     ({ candidate, state }) => candidate.name === reservation.holder && state !== 'Deleting',

@@ -55,12 +55,7 @@ function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
   return { reason: 'HolderEnded', actions: [release] };
 }
 
-const order: Record<Action['kind'], number> = {
-  CreateLease: 0,
-  UpdateLease: 0,
-  PingCandidate: 1,
-  DeleteCandidate: 2,
-};
+const ORDER: readonly Action['kind'][] = ['CreateLease', 'UpdateLease', 'PingCandidate', 'DeleteCandidate'];
 
 /** Completes a verdict: adds the housekeeping, drops conflicting pings, and sorts the actions. */
 export function toDecision(
@@ -69,8 +64,7 @@ export function toDecision(
   housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
 ): Decision {
   const { actions: chores = [] } = housekeeping;
-  // Send only one write per candidate: it changes the resourceVersion, so the server would refuse the second. A deletion
-  // replaces a ping.
+  // Of several writes to a candidate, the server would refuse all but the first. A deletion replaces a ping.
   const written = new Set(chores.flatMap((action) => (action.kind === 'DeleteCandidate' ? action.uid : [])));
   const isFirst = (action: Action): boolean => {
     const { size } = written;
@@ -87,7 +81,7 @@ export function toDecision(
     actions.push(pingTo(view, twin, ping.purpose));
   }
   actions.push(...chores.filter(isFirst));
-  actions.sort((a, b) => order[a.kind] - order[b.kind]);
+  actions.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
   const { recheckAt = [], lateAt } = verdict;
   const steadyUntil = earliestAfter(view.at, [...recheckAt, ...(housekeeping.recheckAt ?? [])]);
   const time = earliestAfter(view.at, [steadyUntil, lateAt]);

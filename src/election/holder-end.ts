@@ -65,15 +65,14 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   if (!observed.seenRunning.has(instance.id)) return unproven('NeverSeenRunning');
 
   // (c) Same incarnation: no other instance can have renewed the Lease.
-  const others = [container.running, ...container.ended].filter((other) => other !== undefined);
-  const mayBeAnothers = others.some(
-    ({ id, startedAt = 0n }) =>
-      id !== instance.id && startedAt >= (instance.startedAt ?? 0n) && startedAt <= renewTime,
-  );
+  const instances = [container.running, ...container.ended].filter((one) => one !== undefined);
+  const others = instances.filter(({ id }) => id !== instance.id);
+  const { startedAt: from = 0n } = instance;
+  const mayBeAnothers = others.some(({ startedAt = 0n }) => startedAt >= from && startedAt <= renewTime);
   const acquireTime = lease.isAcquireTimeRenewers ? lease.acquireTime : undefined;
   if (mayBeAnothers || (acquireTime !== undefined && !ranAt(instance, acquireTime)))
     return unproven('OtherInstance');
-  const hasRunSince = others.some(({ id, startedAt = 0n }) => id !== instance.id && startedAt > renewTime);
+  const hasRunSince = others.some(({ startedAt = 0n }) => startedAt > renewTime);
   if (!hasRunSince && renewTime >= earliestRestart(pod, container, instance)) return unproven('RenewedAtEnd');
 
   // A renewal that was seen later than the ended holder's last requests may be a later run's, whose clock was set back.

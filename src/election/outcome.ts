@@ -1,5 +1,6 @@
+import type { SemVer } from 'semver';
 import type { LeaseCandidate } from './model.ts';
-import { type CandidateVersions, strategies, versionOf } from './strategies.ts';
+import { strategies, versionOf } from './strategies.ts';
 
 export type Outcome =
   /** No candidate names a valid strategy. */
@@ -154,7 +155,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
   const lists = new Map<string, LeaseCandidate>();
   const firsts = new Set<string>();
   // The highest binaryVersion of the candidates that name one strategy. For each such strategy, one candidate with it.
-  let highest: CandidateVersions['binary'] | undefined;
+  let highest: SemVer | undefined;
   let highestText: string | undefined;
   let named = new Map<string, LeaseCandidate>();
   // The best candidate by each strategy.

@@ -48,7 +48,7 @@ export function createStrategy({ isElectable, preempting = [], choosing = [] }: 
 }
 
 /** Compares the versions of two candidates by semver. Negative if the version of `a` is lower. */
-export function compareVersions(a: LeaseCandidate, b: LeaseCandidate, which: 'binary' | 'emulation'): number {
+export function compareVersions(a: LeaseCandidate, b: LeaseCandidate, which: Which): number {
   // Most candidates of a Lease have equal versions, so most comparisons end here.
   if (a[`${which}Version`] === b[`${which}Version`]) return 0;
   const left = versionOf(a, which);
@@ -113,10 +113,7 @@ export const strategies: ReadonlyMap<string, Strategy> = new Map([
   [`${GROUP}/NewestVersion`, newestVersion],
 ]);
 
-export interface CandidateVersions {
-  readonly binary: SemVer;
-  readonly emulation: SemVer;
-}
+type Which = 'binary' | 'emulation';
 
 /** A cache: a cluster has few versions, and parsing them is the main cost of a decision. */
 const known = new Map<string, SemVer | undefined>();
@@ -134,22 +131,19 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
 }
 
 /** Parsed versions that are not in `known`. Each is kept as long as its candidate object exists. */
-const own = new WeakMap<LeaseCandidate, Partial<CandidateVersions>>();
+const own = new WeakMap<LeaseCandidate, Readonly<Record<Which, SemVer | undefined>>>();
 
 /** Returns a version; undefined if it is invalid: the candidate is not electable then (rule 5). */
-export function versionOf(candidate: LeaseCandidate, which: keyof CandidateVersions): SemVer | undefined {
-  const text = which === 'binary' ? candidate.binaryVersion : candidate.emulationVersion;
-  return known.get(text ?? '') ?? ownVersions(candidate)[which];
-}
-
-function ownVersions(candidate: LeaseCandidate): Partial<CandidateVersions> {
-  const found = own.get(candidate);
-  if (found) return found;
-  const binary = parseVersion(candidate.binaryVersion);
-  const emulation = parseVersion(candidate.emulationVersion);
-  const versions = { ...(binary && { binary }), ...(emulation && { emulation }) };
-  own.set(candidate, versions);
-  return versions;
+export function versionOf(candidate: LeaseCandidate, which: Which): SemVer | undefined {
+  const { binaryVersion, emulationVersion } = candidate;
+  const version = known.get((which === 'binary' ? binaryVersion : emulationVersion) ?? '');
+  if (version) return version;
+  let versions = own.get(candidate);
+  if (!versions) {
+    versions = { binary: parseVersion(binaryVersion), emulation: parseVersion(emulationVersion) };
+    own.set(candidate, versions);
+  }
+  return versions[which];
 }
 
 /** Returns the first `most` items in sorted order. The sort is stable and takes little more than one pass. */

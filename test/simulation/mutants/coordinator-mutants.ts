@@ -166,8 +166,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ),
   mutant('reserved-for-third-party', 'leaves a reserved Lease to a third-party controller', [
     'election/decide-vacant.ts',
-    "if (reservation && outlook.kind === 'thirdParty')",
-    "if (reservation && outlook.kind === 'thirdParty' && view.at < 0)",
+    "if (outlook.kind === 'thirdParty')",
+    "if (outlook.kind === 'thirdParty' && view.at < 0)",
   ]),
   mutant(
     'revises-renewed-grant',
@@ -205,7 +205,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   // Grants that the new holder does not renew.
   mutant('grant-stands', 'never replaces a grant that the new holder does not renew', [
-    'election/decide-provisional.ts',
+    'election/decide-held.ts',
     'const isLate = at >= lateAt;',
     'const isLate = at >= lateAt + Number.MAX_VALUE;',
   ]),
