@@ -1,9 +1,10 @@
 import { beliefOf, lastLoser, leadsUntil } from './beliefs.ts';
 import { type PingPurpose, pingTimeFor } from './candidate-observation.ts';
-import type { Action, CreateLease, LeaseChange, PingCandidate } from './decision.ts';
+import type { Action, LeaseChange, PingCandidate } from './decision.ts';
 import { allBeliefs, type Grant, isGrantUnrenewed } from './lease-memory.ts';
 import { FENCE, type Lease } from './model.ts';
 import { notesWith } from './notes.ts';
+import type { Leader } from './outcome.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
 /** Maximum number of pings in one decision, so that a decision is fast (rule 9). */
@@ -25,50 +26,47 @@ export function removeOwnPreference(view: View): readonly Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
   const hasFailed = memory.written.preferredHolder !== undefined;
-  return [updateLease(view.input, lease, { kind: 'clearPreferredHolder', hasFailed })];
+  return updateLease(view.input, lease, { kind: 'clearPreferredHolder', hasFailed });
 }
 
 export function hasOwnPreference({ input: { lease } }: View): boolean {
   return lease?.preferredHolder !== undefined && lease.isPreferredHolderOurs;
 }
 
-export function updateLease(
-  input: ElectionInput,
-  { uid, resourceVersion }: Pick<Lease, 'uid' | 'resourceVersion'>,
-  change: LeaseChange,
-): Action {
+export function updateLease(input: ElectionInput, lease: Lease, change: LeaseChange): readonly Action[] {
+  const { uid, resourceVersion } = lease;
   const notes = notesWith(input, change);
-  return { kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) };
+  return [{ kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) }];
 }
 
-/** Returns the action that creates the Lease of `input`. If the server drops the strategy, a note stores it. */
-export function createLease(input: ElectionInput, strategy: string, grant: CreateLease['grant']): Action {
-  return { kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) };
+/** Creates the Lease of `input`. If the server drops the strategy, a note stores it. */
+function createLease(input: ElectionInput, strategy: string, grant?: Grant): readonly Action[] {
+  return [{ kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) }];
 }
 
 /** Writes the strategy's name into the Lease if it differs. Creates a missing Lease without a holder. */
 export function nameStrategy(view: View, strategy: string): readonly Action[] {
   const { lease } = view.tenure;
-  if (!lease) return [createLease(view.input, strategy, undefined)];
+  if (!lease) return createLease(view.input, strategy);
   const isHolderAbsent = lease.holderIdentity === undefined;
   const removesPreferredHolder = hasOwnPreference(view);
   // Skip a write that changes nothing: it causes no watch event, so the next decision would repeat it at once.
   if (lease.strategy === strategy && !isHolderAbsent && !removesPreferredHolder) return [];
-  return [
-    updateLease(view.input, lease, { kind: 'strategy', strategy, isHolderAbsent, removesPreferredHolder }),
-  ];
+  return updateLease(view.input, lease, {
+    kind: 'strategy',
+    strategy,
+    isHolderAbsent,
+    removesPreferredHolder,
+  });
 }
 
 /** Maximum of int32. The server refuses a larger number, so the Lease could never get a holder again. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 /** Grants the Lease. The caller has checked that no other holder may lead. See {@link Grant.revises}. */
-export function grantTo(
-  view: View,
-  holder: string,
-  strategy: string,
-  revises?: Grant['revises'],
-): readonly Action[] {
+export function grantTo(view: View, chosen: Leader, revises?: Grant['revises']): readonly Action[] {
+  const { strategy, leader } = chosen;
+  const { name: holder } = leader;
   const { tenure, now, input } = view;
   const { lease, memory, settings } = input;
   const need = tenure.kind === 'vacant' ? tenure.need : undefined;
@@ -88,17 +86,14 @@ export function grantTo(
     ...(hasPreferredFailed(view, holder) && { hasPreferredFailed: true }),
     ...(leftMs > 0 && { isReturn: true }),
   };
-  if (!lease) return [createLease(input, strategy, grant)];
+  if (!lease) return createLease(input, strategy, grant);
   const leaseTransitions = transitionsTo(holder, lease, memory.record?.isNumberShared);
-  return [updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy })];
+  return updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy });
 }
 
 /** Returns the leaseTransitions for a grant of the Lease to `holder`. Two leaders never have the same number. */
-export function transitionsTo(
-  holder: string,
-  { holderIdentity, leaseTransitions }: Lease,
-  isNumberShared = false,
-): number {
+export function transitionsTo(holder: string, lease: Lease, isNumberShared = false): number {
+  const { holderIdentity, leaseTransitions } = lease;
   const isAgain = holderIdentity === holder && !isNumberShared;
   return isAgain ? leaseTransitions : Math.min(leaseTransitions + 1, MAX_TRANSITIONS);
 }

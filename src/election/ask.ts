@@ -27,9 +27,8 @@ export function contendersToPing(view: View, contenders: readonly Standing[]): r
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
   const count = Math.min(FIRST_ASKED * 2 ** waves, MAX_ASKED_AT_ONCE);
-  return firstOf(contenders, count, comparison(view, contenders)).filter(
-    (standing) => !isPingPending(view, standing),
-  );
+  const next = firstOf(contenders, count, comparison(view, contenders));
+  return next.filter((standing) => !isPingPending(view, standing));
 }
 
 /** Returns when the next wave of pings is due; undefined while the server has not confirmed the first ping. */
@@ -84,10 +83,9 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
     ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );
-  const willCount = ({ observation }: Standing) =>
-    liveUntil(observation, memory.decidedAt, settings) > moment;
-  const present = standings.filter(willCount).map(({ candidate }) => candidate);
-  const absent = standings.filter((standing) => !willCount(standing));
+  const isLive = ({ observation }: Standing) => liveUntil(observation, memory.decidedAt, settings) > moment;
+  const present = standings.filter(isLive).map(({ candidate }) => candidate);
+  const absent = standings.filter((standing) => !isLive(standing));
   return pingEach(view, contendersToPing(view, contendersAmong(present, absent)), 'expiry');
 }
 

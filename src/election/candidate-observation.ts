@@ -173,26 +173,15 @@ export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateOb
   return unchangedSince - ageAtFirstSightMs;
 }
 
-export function isUnanswered(
-  observation: CandidateObservation,
-  at: Instant,
-  settings: ElectionSettings,
-): boolean {
-  const { ping } = observation;
+export function isUnanswered(seen: CandidateObservation, at: Instant, settings: ElectionSettings): boolean {
+  const { ping } = seen;
   return ping !== undefined && ping.ackedAt === undefined && at >= ackDueAt(ping, settings);
 }
 
-export function isUnsuspected(
-  observation: CandidateObservation,
-  at: Instant,
-  settings: ElectionSettings,
-): boolean {
-  const { ping, unansweredPings } = observation;
-  return (
-    unansweredPings === 0 &&
-    (ping === undefined || ping.ackedAt !== undefined) &&
-    sinceRenewalMs(observation, at) < settings.candidateValidityMs
-  );
+export function isUnsuspected(seen: CandidateObservation, at: Instant, settings: ElectionSettings): boolean {
+  const { ping, unansweredPings } = seen;
+  const isAnswered = unansweredPings === 0 && (ping === undefined || ping.ackedAt !== undefined);
+  return isAnswered && sinceRenewalMs(seen, at) < settings.candidateValidityMs;
 }
 
 /** Returns the deadline of an answer (rule 9): later if the server confirmed the ping slowly. */
@@ -226,10 +215,6 @@ export function pingTimeFor(candidate: LeaseCandidate, seen: CandidateObservatio
 }
 
 /** True if the candidate did not answer its last ping in time and has not renewed since. */
-export function isSilent(
-  observation: CandidateObservation,
-  at: Instant,
-  settings: ElectionSettings,
-): boolean {
-  return observation.unansweredPings > 0 || isUnanswered(observation, at, settings);
+export function isSilent(seen: CandidateObservation, at: Instant, settings: ElectionSettings): boolean {
+  return seen.unansweredPings > 0 || isUnanswered(seen, at, settings);
 }

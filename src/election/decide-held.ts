@@ -52,7 +52,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   if (preferredHolder === undefined) return undefined;
   const remove = (reason: Reason, hasFailed: boolean): Verdict => ({
     reason,
-    actions: [updateLease(view.input, lease, { kind: 'clearPreferredHolder', hasFailed })],
+    actions: updateLease(view.input, lease, { kind: 'clearPreferredHolder', hasFailed }),
   });
 
   if (preferredHolder === holder) return remove('PreferredHolderLeads', false);
@@ -192,7 +192,7 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   if (better?.isAlive && isInTime && asked.sentAt >= input.memory.decidedAt) {
     return {
       reason: 'BetterCandidate',
-      actions: [updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder: leader.name, strategy })],
+      actions: updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder: leader.name, strategy }),
       recheckAt: [asked.ackedAt + PREFERRED_PING_INTERVAL_MS],
     };
   }
@@ -232,13 +232,12 @@ function decideUnaware(view: HeldView, preferred: Standing, strategy: string): V
     record.renewTime !== noted.renewTime &&
     record.since >= noted.since + 2 * settings.electionDurationMs;
   if (!isUnaware || !preferred.isAlive) return undefined;
-  if (dropsFields)
-    return { reason: 'HolderUnaware', actions: [updateLease(input, tenure.lease, fence(view))] };
+  if (dropsFields) return { reason: 'HolderUnaware', actions: updateLease(input, tenure.lease, fence(view)) };
   // A former coordinator may have written the note. The server may support the field now.
   const preferredHolder = preferred.candidate.name;
   return {
     reason: 'BetterCandidate',
-    actions: [updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder, strategy })],
+    actions: updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder, strategy }),
   };
 }
 
@@ -287,8 +286,7 @@ function decideProvisional(view: HeldView): Verdict | undefined {
   const isAsking = !isLate && at >= lateAt - ASK_AHEAD_MS;
   const revisableAt = Math.max(nextRevisionAt(view), isAsking ? lateAt : Number.NEGATIVE_INFINITY);
   if (at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
-  const revises = isLate ? 'holderLate' : 'holderWorse';
-  return { reason: 'GrantRevised', actions: grantTo(view, outcome.leader.name, outcome.strategy, revises) };
+  return { reason: 'GrantRevised', actions: grantTo(view, outcome, isLate ? 'holderLate' : 'holderWorse') };
 }
 
 /** Pings the other candidates before an untaken grant ends, and its holder at the end (rule 12). */

@@ -60,9 +60,9 @@ function decideReserved(view: VacantView): Verdict | undefined {
   const { sentAt = Number.NEGATIVE_INFINITY, ackedAt } = former?.observation.ping ?? {};
   const hasAnswered = former?.isAlive && ackedAt !== undefined && sentAt >= reservation.from;
   if (former && hasAnswered && view.at >= returnsAt) {
-    const { candidate } = former;
-    if (decideOutcome([candidate]).kind === 'leader')
-      return { reason: 'FormerHolderAnswered', actions: grantTo(view, candidate.name, outlook.strategy) };
+    const { candidate: leader } = former;
+    if (decideOutcome([leader]).kind === 'leader')
+      return { reason: 'FormerHolderAnswered', actions: grantTo(view, { ...outlook, leader }) };
   }
   // Ping the candidates late enough that their answers still count when the reservation ends.
   const formerAt = Math.max(reservation.from, returnsAt - input.settings.electionDurationMs);
@@ -145,7 +145,7 @@ function grantVerdict(view: VacantView, outcome: Leader): Verdict {
   if (view.at < settlesAt)
     return { reason: 'FirstElectionSettling', recheckAt: [settlesAt, livenessExpiry(view)] };
   const revises = need === 'GrantRevised' ? 'holderLost' : undefined;
-  return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy, revises) };
+  return { reason: need, actions: grantTo(view, outcome, revises) };
 }
 
 /** The wait ends if no candidate appears for this share of `settleMs`: 75 ms by default (ADR 42). */

@@ -51,8 +51,8 @@ function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
   if (tenure.need !== 'HolderEnded') return { reason };
   // Another former holder may still believe that it leads (rule 8).
   if (tenure.reservation) return { reason, recheckAt: [tenure.reservation.until] };
-  const release = updateLease(input, tenure.lease, { kind: 'release', renewTime: now.wall });
-  return { reason: 'HolderEnded', actions: [release] };
+  const actions = updateLease(input, tenure.lease, { kind: 'release', renewTime: now.wall });
+  return { reason: 'HolderEnded', actions };
 }
 
 const ORDER: readonly Action['kind'][] = ['CreateLease', 'UpdateLease', 'PingCandidate', 'DeleteCandidate'];

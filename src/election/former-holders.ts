@@ -199,19 +199,15 @@ export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
  * takes over has watched before, but its watch may lag behind the former coordinator: a Lease that seems missing may have
  * existed until now.
  */
-export function observeBeginning(
-  input: ElectionInput,
-  { monotonic: at }: Now,
-  beginning: Beginning,
-): LeaseMemory {
+export function observeBeginning(input: ElectionInput, now: Now, beginning: Beginning): LeaseMemory {
   const { lease, memory, candidates, settings } = input;
+  const { monotonic: at } = now;
   const hadElection = beginning === 'firstEver' ? hasOldCandidate(input, at) : candidates.length > 0;
   if (!hadElection || (lease && beginning === 'takeOver')) return memory;
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease)) return memory;
-    // A coordinator grants the Lease to a candidate only after the duration of the former holder is over. A fence or
-    // another client may take the Lease earlier.
+    // A coordinator waits for the duration of the former holder before it grants the Lease. Other clients may not wait.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);

@@ -24,7 +24,6 @@ export interface Pod {
 
 export interface PodContainer {
   readonly name: string;
-  /** The instance that is running now. */
   readonly running: ContainerInstance | undefined;
   /** The two latest instances that have ended. */
   readonly ended: readonly EndedInstance[];
@@ -95,7 +94,6 @@ export interface Holding {
   readonly lease: Lease;
   /** The holder's candidate. */
   readonly candidate: LeaseCandidate | undefined;
-  /** Whether the Lease has any candidates. */
   readonly hasCandidates: boolean;
   /** Whether the Namespace asks for crash evidence. */
   readonly isAskedByNamespace: boolean;

@@ -289,11 +289,7 @@ export function withLapse(
 }
 
 /** Records a lapse. Forgets old lapses, because a program in a crash loop returns under new names. */
-function recordLapse(
-  memory: LeaseMemory,
-  { former = '', revises }: Grant,
-  at: Instant,
-): Pick<LeaseMemory, 'lapses' | 'lapsesOfLease'> {
+function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: Instant) {
   const { lapses, lapsesOfLease } = memory;
   const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
   // A holder that was replaced because it was late must not replace its successor.

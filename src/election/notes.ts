@@ -28,20 +28,15 @@ export function withoutNotes(lease: Lease): Lease {
 }
 
 /** Returns the notes after a change; undefined if no note is left. */
-export function changedNotes(
-  notes: LeaseNotes | undefined,
-  change: NotesChange | undefined,
-): LeaseNotes | undefined {
+export function changedNotes(notes?: LeaseNotes, change?: NotesChange): LeaseNotes | undefined {
   const { strategy = notes?.strategy, preferredHolder = notes?.preferredHolder } = change ?? {};
   if (strategy == null && preferredHolder == null) return undefined;
   return { strategy: strategy ?? undefined, preferredHolder: preferredHolder ?? undefined };
 }
 
 /** Returns the changes to the notes of a Lease, if the server drops fields (rule 14). */
-export function notesWith(
-  { lease, dropsFields }: ElectionInput,
-  change: LeaseChange,
-): NotesChange | undefined {
+export function notesWith(input: ElectionInput, change: LeaseChange): NotesChange | undefined {
+  const { lease, dropsFields } = input;
   const notes: LeaseNotes = lease?.notes ?? { strategy: undefined, preferredHolder: undefined };
   const keepsNotes = dropsFields ?? lease?.notes !== undefined;
   const named = 'strategy' in change ? change.strategy : undefined;
@@ -54,11 +49,7 @@ export function notesWith(
   return Object.keys(changed).length > 0 ? changed : undefined;
 }
 
-function preferredAfter(
-  { preferredHolder }: LeaseNotes,
-  change: LeaseChange,
-  keepsNotes: boolean,
-): string | undefined {
+function preferredAfter(notes: LeaseNotes, change: LeaseChange, keepsNotes: boolean): string | undefined {
   switch (change.kind) {
     case 'prefer':
       return keepsNotes ? change.preferredHolder : undefined;
@@ -66,10 +57,10 @@ function preferredAfter(
     case 'clearPreferredHolder':
       return undefined;
     case 'strategy':
-      return change.removesPreferredHolder ? undefined : preferredHolder;
+      return change.removesPreferredHolder ? undefined : notes.preferredHolder;
     case 'fence':
     case 'release':
-      return preferredHolder;
+      return notes.preferredHolder;
   }
 }
 

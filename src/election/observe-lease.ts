@@ -329,41 +329,35 @@ function recordOf(
     preferredHolder,
     since,
     durationMs,
-    ...(settings.isCrashEvidenceUsed && {
-      renewedEveryMs: renewedEveryMs(lease, since, former),
-      acquiredAfter: acquiredAfter(lease, since, former, isListed),
-    }),
+    ...(settings.isCrashEvidenceUsed && termOf(lease, since, former, isListed)),
   };
 }
 
-/** Returns the longest time between two renewals of the holder. Does not include the time to take up a grant. */
-function renewedEveryMs(lease: Lease, at: Instant, former: HolderRecord | undefined): number | undefined {
-  if (former?.holder !== lease.holderIdentity || former?.leaseUid !== lease.uid) return undefined;
-  if (former.renewTime === lease.acquireTime && !lease.isAcquireTimeRenewers) return undefined;
-  return Math.max(former.renewedEveryMs ?? 0, at - former.since);
-}
-
-/** Returns the last moment at which this process knew that the holder had not acquired the Lease yet. */
-function acquiredAfter(
-  { uid, holderIdentity }: Lease,
+/** Returns what this process has seen of the holder's term (rule 17). */
+function termOf(
+  lease: Lease,
   at: Instant,
   former: HolderRecord | undefined,
   isListed: boolean,
-): Instant | undefined {
-  const isSameLease = former?.leaseUid === uid;
-  if (isSameLease && former.holder === holderIdentity) return former.acquiredAfter;
-  // A list may show a change that is as old as the last state before it.
-  if (isListed) return isSameLease ? former.since : undefined;
-  return at;
+): Pick<HolderRecord, 'renewedEveryMs' | 'acquiredAfter'> {
+  const isSameLease = former?.leaseUid === lease.uid;
+  if (!isSameLease || former.holder !== lease.holderIdentity) {
+    // A list may show a change that is as old as the last state before it.
+    const listedAfter = isSameLease ? former.since : undefined;
+    return { renewedEveryMs: undefined, acquiredAfter: isListed ? listedAfter : at };
+  }
+  // The time to take up a grant is not the time between two renewals.
+  const isTakenUp = former.renewTime === lease.acquireTime && !lease.isAcquireTimeRenewers;
+  const renewedEveryMs = isTakenUp ? undefined : Math.max(former.renewedEveryMs ?? 0, at - former.since);
+  return { renewedEveryMs, acquiredAfter: former.acquiredAfter };
 }
 
 /** Detects that a plain elector's renewal has removed preferredHolder and strategy (rule 7). */
 function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { written, record } = memory;
   const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;
-  const isWiped =
-    (written.preferredHolder !== undefined && lease.preferredHolder !== written.preferredHolder) ||
-    (written.strategy !== undefined && lease.strategy !== written.strategy);
+  const { preferredHolder = lease.preferredHolder, strategy = lease.strategy } = written;
+  const isWiped = lease.preferredHolder !== preferredHolder || lease.strategy !== strategy;
   return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
 }
 

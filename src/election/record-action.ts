@@ -107,9 +107,8 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   const { strategy } = change;
   const written =
     change.kind === 'prefer' ? { strategy, preferredHolder: change.preferredHolder } : { strategy };
-  const isKept =
-    answer.strategy === written.strategy &&
-    (written.preferredHolder === undefined || answer.preferredHolder === written.preferredHolder);
+  const { preferredHolder = answer.preferredHolder } = written;
+  const isKept = answer.strategy === strategy && answer.preferredHolder === preferredHolder;
   if (isKept) return { ...memory, written, decidedAt: at };
   // If the server dropped a field and there is no note for it, the next write adds the note (rule 14).
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;

@@ -62,7 +62,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   mutant('note-stays', 'keeps the note of a preferredHolder when it grants the Lease', [
     'election/notes.ts',
     "    case 'grant':\n    case 'clearPreferredHolder':\n      return undefined;",
-    "    case 'grant':\n      return preferredHolder;\n    case 'clearPreferredHolder':\n      return undefined;",
+    "    case 'grant':\n      return notes.preferredHolder;\n    case 'clearPreferredHolder':\n      return undefined;",
   ]),
   mutant('fences-at-once', 'fences a holder before it had time to act on a note', [
     'election/decide-held.ts',
