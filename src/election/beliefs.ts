@@ -62,10 +62,8 @@ export function beliefOf(beliefs: Beliefs, holder: string): Belief | undefined {
 
 /** Adds a belief. Replaces an earlier belief of the same holder. Drops beliefs that ended long before `at`. */
 export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Beliefs {
-  const kept = beliefs.filter(
-    (other) =>
-      other.holder !== belief.holder && (other.lostAt === undefined || at < disturbsUntil(other) + KEPT_MS),
-  );
+  const others = withoutBelief(beliefs, belief.holder);
+  const kept = others.filter((other) => other.lostAt === undefined || at < disturbsUntil(other) + KEPT_MS);
   if (kept.length >= MAX_HOLDERS) kept.sort((a, b) => leadsUntil(b) - leadsUntil(a));
   // An array literal with one entry needs a fifth of the memory of an array that has grown.
   return kept.length === 0 ? [belief] : [...kept.slice(0, MAX_HOLDERS - 1), belief];
@@ -119,9 +117,8 @@ export function lastLoser(beliefs: Beliefs): string | undefined {
 
 /** True if a client-go elector that slept when it lost the Lease may release the Lease of `holder`. */
 export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): boolean {
-  return beliefs.some(
-    (belief) => belief.holder !== holder && !belief.isParticipant && at < disturbsUntil(belief),
-  );
+  const others = withoutBelief(beliefs, holder);
+  return others.some((other) => !other.isParticipant && at < disturbsUntil(other));
 }
 
 /** Returns until when any of the beliefs matters; -Infinity if none does. */

@@ -79,7 +79,8 @@ function decidePending(view: HeldView): Verdict | undefined {
     if (outcome.kind === 'conflict') {
       return { ...remove('StrategyConflict', false), conflict: conflictParties(view) };
     }
-    if (outcome.kind === 'thirdParty') return thirdPartyVerdict(view, outcome.strategy);
+    if (outcome.kind === 'thirdParty')
+      return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, outcome.strategy) };
     return remove('PreferredHolderNotBest', false);
   }
 
@@ -167,7 +168,7 @@ function decideChallenge(view: HeldView): Verdict {
       if (tenure.lease.strategy === outcome.strategy) return unlessReinstated(view, 'LeaderOptimal');
       return { reason: 'StrategyChanged', actions: nameStrategy(view, outcome.strategy) };
     case 'thirdParty':
-      return thirdPartyVerdict(view, outcome.strategy);
+      return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, outcome.strategy) };
     case 'conflict':
       return {
         ...unlessReinstated(view, 'StrategyConflict'),
@@ -202,10 +203,6 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
     actions: better && !isPending ? pingEach(view, [better], 'preemption') : [],
     recheckAt: [livenessExpiry(view)],
   };
-}
-
-function thirdPartyVerdict(view: HeldView, strategy: string): Verdict {
-  return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, strategy) };
 }
 
 /** Pings candidates before the expiry if the holder is late (rule 6). A holder that answers may keep the Lease. */

@@ -98,13 +98,16 @@ function decideKnownConflict(view: VacantView): Verdict | undefined {
 function decideElectionOrWait(view: VacantView): Verdict {
   const { standings } = view;
   const isRound = isRoundDue(view);
+  const isConflict = knownConflict(view) !== undefined;
   // Each later round of a conflict pings the live parties again, so that a crashed party no longer counts.
-  const parties = isRound && knownConflict(view) !== undefined ? standingsIn(standings, 'Live') : [];
+  const parties = isRound && isConflict ? standingsIn(standings, 'Live') : [];
   const present = parties.length > 0 ? [] : view.live;
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
-  // Do not wait for the holder that has just expired: it was silent. It takes part if it answers (rule 3).
-  const isSettled = contenders.every((standing) => isJustExpired(view, standing));
+  // Do not wait for the holder that has just expired: it was silent. It takes part if it answers (rule 3). In a conflict,
+  // it may have answered since.
+  const expired = isConflict ? undefined : view.input.memory.record?.holder;
+  const isSettled = contenders.every(({ candidate }) => candidate.name === expired);
   const verdict = isSettled ? decideSettled(view, decideOutcome(present)) : undefined;
   if (verdict) return verdict;
   if (contenders.length === 0) return decideLastResort(view);
@@ -117,11 +120,6 @@ function decideElectionOrWait(view: VacantView): Verdict {
     isRound,
     isAsking: true,
   };
-}
-
-/** True for a holder whose record has expired. False in a known conflict, because its parties may have answered since. */
-function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
-  return view.input.memory.record?.holder === candidate.name && knownConflict(view) === undefined;
 }
 
 /** Decides an election if no missing answer can change its result. Undefined if no candidate can lead. */
@@ -196,7 +194,13 @@ function decideLastResort(view: VacantView): Verdict {
   const first = reserve.filter((standing) => lapsesOf(standing) === fewest);
   const alive = reserve.filter(({ isAlive }) => isAlive);
   const best = first.filter(({ isAlive }) => isAlive);
-  if (first.length > 0 && best.length === 0) return decideAskingHeldBack(view, first);
+  if (first.length > 0 && best.length === 0)
+    return {
+      reason: 'AwaitingAcks',
+      actions: pingEach(view, contendersToPing(view, first), 'election'),
+      recheckAt: [...answersDueAt(view, first), nextWaveAt(view), reinstatementTime(view)],
+      isAsking: true,
+    };
   for (const some of [best, alive]) {
     const outcome = decideOutcome([...view.live, ...some.map(({ candidate }) => candidate)]);
     if (outcome.kind === 'leader') return grantVerdict(view, outcome);
@@ -207,14 +211,5 @@ function decideLastResort(view: VacantView): Verdict {
     actions: [...pingEach(view, toAsk, 'election'), ...pingEach(view, reviveSome(view), 'revival')],
     recheckAt: [nextRoundAt(view), reinstatementTime(view), livenessExpiry(view)],
     isRound: isRoundDue(view),
-  };
-}
-
-function decideAskingHeldBack(view: VacantView, heldBack: readonly Standing[]): Verdict {
-  return {
-    reason: 'AwaitingAcks',
-    actions: pingEach(view, contendersToPing(view, heldBack), 'election'),
-    recheckAt: [...answersDueAt(view, heldBack), nextWaveAt(view), reinstatementTime(view)],
-    isAsking: true,
   };
 }

@@ -218,7 +218,6 @@ export interface CandidateAccount
   readonly lostBy: string | undefined;
 }
 
-/** Returns every candidate of the decision's standings, and why it is not the leader. */
 export function explainCandidates(decision: Decision): readonly CandidateAccount[] {
   const { outcome, standings } = decision;
   const chosen = chosenBy(decision);

@@ -64,7 +64,6 @@ export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Inst
   };
 }
 
-/** The Pods that may run a holder. */
 export interface PossiblePods {
   readonly pods: readonly ObservedPod[];
   /** When several Pods last had the hostname in the identity of a plain elector; undefined: never. */
@@ -95,7 +94,6 @@ export interface Holding {
   /** The holder's candidate. */
   readonly candidate: LeaseCandidate | undefined;
   readonly hasCandidates: boolean;
-  /** Whether the Namespace asks for crash evidence. */
   readonly isAskedByNamespace: boolean;
 }
 
@@ -103,7 +101,6 @@ export type HolderBinding<P extends Pod> =
   | {
       readonly kind: 'bound';
       readonly pod: P;
-      /** The container of the leading program. */
       readonly container: PodContainer;
       /** Whether it is the only container, or this project's annotation names it. */
       readonly isSure: boolean;

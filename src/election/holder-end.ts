@@ -30,7 +30,6 @@ export type HolderEnd =
   | { readonly kind: 'ends'; readonly at: Instant; readonly instance: EndedInstance }
   | { readonly kind: 'unproven'; readonly missing: MissingProof };
 
-/** Everything that the proof depends on. */
 export interface EndEvidence extends Holding {
   readonly memory: LeaseMemory;
   /** The Pod in the candidate's ownerReferences, or the Pods with the hostname in the identity of a plain elector. */

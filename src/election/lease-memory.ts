@@ -105,7 +105,6 @@ export interface Grant {
   /** The renewTime that the grant writes. If the Lease has another renewTime, the holder wrote it. */
   readonly renewTime: MicroTime;
   readonly former: string | undefined;
-  /** In seconds. */
   readonly leaseDurationSeconds: number;
   /** Set if `former` has not taken up its grant, or not in time. It never led by that grant. */
   readonly hasFormerLapsed: boolean;

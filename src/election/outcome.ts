@@ -234,25 +234,16 @@ function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolu
     for (const strategy of each) incoming.set(strategy, (incoming.get(strategy) ?? 0) + 1);
   }
   const roots = [...below.keys()].filter((strategy) => !incoming.has(strategy));
-  return hasCycle(below, incoming, roots) ? conflictBetween(below.keys()) : fromRoots(roots, below.keys());
-}
-
-/** Kahn's algorithm: repeatedly removes the first elements. If elements remain, the merged order has a cycle. */
-function hasCycle(
-  below: ReadonlyMap<string, ReadonlySet<string>>,
-  incoming: ReadonlyMap<string, number>,
-  roots: readonly string[],
-): boolean {
-  const left = new Map(incoming);
+  // Kahn's algorithm: repeatedly remove the first elements. If elements remain, the merged order has a cycle.
   const removed = [...roots];
   for (const strategy of removed) {
     for (const next of below.get(strategy) ?? []) {
-      const count = (left.get(next) ?? 0) - 1;
-      left.set(next, count);
-      if (count === 0) removed.push(next);
+      const left = (incoming.get(next) ?? 0) - 1;
+      incoming.set(next, left);
+      if (left === 0) removed.push(next);
     }
   }
-  return removed.length < below.size;
+  return removed.length < below.size ? conflictBetween(below.keys()) : fromRoots(roots, below.keys());
 }
 
 function fromRoots(roots: readonly string[], all: Iterable<string> = roots): StrategyResolution {

@@ -48,11 +48,11 @@ export function createStrategy({ isElectable, preempting = [], choosing = [] }: 
 }
 
 /** Compares the versions of two candidates by semver. Negative if the version of `a` is lower. */
-export function compareVersions(a: LeaseCandidate, b: LeaseCandidate, which: Which): number {
+function compareVersions(a: LeaseCandidate, b: LeaseCandidate, which: Which, read = versionOf): number {
   // Most candidates of a Lease have equal versions, so most comparisons end here.
   if (a[`${which}Version`] === b[`${which}Version`]) return 0;
-  const left = versionOf(a, which);
-  const right = versionOf(b, which);
+  const left = read(a, which);
+  const right = read(b, which);
   if (!left || !right) throw new TypeError('only electable candidates can be compared');
   return left.compare(right);
 }
@@ -91,20 +91,13 @@ export const newestVersion = createStrategy({
     versionOf(candidate, 'binary') !== undefined && emulationOf(candidate) !== undefined,
   choosing: [
     ['LowerBinaryVersion', (a, b) => compareVersions(b, a, 'binary')],
-    ['LowerEmulationVersion', compareEmulations],
+    ['LowerEmulationVersion', (a, b) => compareVersions(b, a, 'emulation', emulationOf)],
   ],
 });
 
 /** The API server requires an emulationVersion only under its own strategy. The default is the binaryVersion. */
 function emulationOf(candidate: LeaseCandidate): SemVer | undefined {
   return versionOf(candidate, candidate.emulationVersion === undefined ? 'binary' : 'emulation');
-}
-
-function compareEmulations(a: LeaseCandidate, b: LeaseCandidate): number {
-  if (a.emulationVersion === b.emulationVersion) return 0;
-  const [left, right] = [emulationOf(a), emulationOf(b)];
-  if (!left || !right) throw new TypeError('only electable candidates can be compared');
-  return right.compare(left);
 }
 
 /** The strategies of this coordinator, by name. Any other strategy belongs to another controller (rule 4). */
