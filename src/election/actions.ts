@@ -22,7 +22,7 @@ export function pingTo({ now }: View, standing: Standing, purpose: PingPurpose):
 }
 
 /** Removes a preferredHolder that we set. Otherwise the holder would stop renewing for no reason. */
-export function removeOwnPreference(view: View): readonly Action[] {
+export function removeOwnPreference(view: View): Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
   const hasFailed = memory.written.preferredHolder !== undefined;
@@ -33,52 +33,50 @@ export function hasOwnPreference({ input: { lease } }: View): boolean {
   return lease?.preferredHolder !== undefined && lease.isPreferredHolderOurs;
 }
 
-export function updateLease(input: ElectionInput, lease: Lease, change: LeaseChange): readonly Action[] {
+export function updateLease(input: ElectionInput, lease: Lease, change: LeaseChange): Action[] {
   const { uid, resourceVersion } = lease;
   const notes = notesWith(input, change);
   return [{ kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) }];
 }
 
 /** Creates the Lease of `input`. If the server drops the strategy, a note stores it. */
-function createLease(input: ElectionInput, strategy: string, grant?: Grant): readonly Action[] {
+function createLease(input: ElectionInput, strategy: string, grant?: Grant): Action[] {
   return [{ kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) }];
 }
 
 /** Writes the strategy's name into the Lease if it differs. Creates a missing Lease without a holder. */
-export function nameStrategy(view: View, strategy: string): readonly Action[] {
+export function nameStrategy(view: View, strategy: string): Action[] {
   const { lease } = view.tenure;
   if (!lease) return createLease(view.input, strategy);
   const isHolderAbsent = lease.holderIdentity === undefined;
   const removesPreferredHolder = hasOwnPreference(view);
   // Skip a write that changes nothing: it causes no watch event, so the next decision would repeat it at once.
   if (lease.strategy === strategy && !isHolderAbsent && !removesPreferredHolder) return [];
-  return updateLease(view.input, lease, {
-    kind: 'strategy',
-    strategy,
-    isHolderAbsent,
-    removesPreferredHolder,
-  });
+  const change = { kind: 'strategy', strategy, isHolderAbsent, removesPreferredHolder } as const;
+  return updateLease(view.input, lease, change);
 }
 
 /** Maximum of int32. The server refuses a larger number, so the Lease could never get a holder again. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 /** Grants the Lease. The caller has checked that no other holder may lead. See {@link Grant.revises}. */
-export function grantTo(view: View, chosen: Leader, revises?: Grant['revises']): readonly Action[] {
-  const { strategy, leader } = chosen;
+export function grantTo(view: View, { leader, strategy }: Leader, revises?: Grant['revises']): Action[] {
   const { name: holder } = leader;
   const { tenure, now, input } = view;
   const { lease, memory, settings } = input;
   const need = tenure.kind === 'vacant' ? tenure.need : undefined;
   const hasRunOut = need === 'LeaseExpired' && isGrantUnrenewed(memory, lease);
+  const { record } = memory;
+  const hasHolder = record && record.holder !== '' && record.holder !== FENCE;
+  const beliefs = allBeliefs(memory);
   // Until the end of its own earlier record, `holder` may lead. The grant must not end before (rule 8).
-  const belief = beliefOf(allBeliefs(memory), holder);
+  const belief = beliefOf(beliefs, holder);
   const leftMs = belief ? leadsUntil(belief) - view.at : 0;
   const grant: Grant = {
     holder,
     renewTime: now.wall,
     leaseDurationSeconds: Math.max(settings.leaseDurationSeconds, Math.ceil(leftMs / 1000)),
-    former: formerHolder(view),
+    former: hasHolder ? record.holder : lastLoser(beliefs),
     hasFormerLapsed: hasRunOut || revises === 'holderLate',
     revises,
     ...(need === 'HolderEnded' && { hasFormerEnded: true as const }),
@@ -87,7 +85,7 @@ export function grantTo(view: View, chosen: Leader, revises?: Grant['revises']):
     ...(leftMs > 0 && { isReturn: true }),
   };
   if (!lease) return createLease(input, strategy, grant);
-  const leaseTransitions = transitionsTo(holder, lease, memory.record?.isNumberShared);
+  const leaseTransitions = transitionsTo(holder, lease, record?.isNumberShared);
   return updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy });
 }
 
@@ -96,12 +94,6 @@ export function transitionsTo(holder: string, lease: Lease, isNumberShared = fal
   const { holderIdentity, leaseTransitions } = lease;
   const isAgain = holderIdentity === holder && !isNumberShared;
   return isAgain ? leaseTransitions : Math.min(leaseTransitions + 1, MAX_TRANSITIONS);
-}
-
-function formerHolder({ input: { memory } }: View): Grant['former'] {
-  const { record } = memory;
-  const isHeld = record && record.holder !== '' && record.holder !== FENCE;
-  return isHeld ? record.holder : lastLoser(allBeliefs(memory));
 }
 
 /** True if the preferredHolder was another candidate, and that candidate can no longer take the Lease (rule 7). */

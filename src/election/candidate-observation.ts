@@ -22,13 +22,6 @@ export interface Ping {
   readonly ackedAt: Instant | undefined;
 }
 
-/** The pings before a candidate's deletion: their number, and when the first and the last were delivered. */
-export interface Collection {
-  readonly pings: number;
-  readonly firstAt: Instant;
-  readonly lastAt: Instant;
-}
-
 /** The observations of a candidate by this process, on its monotonic clock. Immutable. */
 export interface CandidateObservation {
   readonly uid: string;
@@ -43,8 +36,10 @@ export interface CandidateObservation {
   readonly ping: Ping | undefined;
   /** Number of consecutive unanswered pings, without a pending ping. */
   readonly unansweredPings: number;
-  /** The pings before the candidate's deletion, since its last renewal (rule 1). */
-  readonly collection: Collection | undefined;
+  /** The pings before a deletion, since the last renewal, and when the first and last were delivered (rule 1). */
+  readonly collection:
+    | { readonly pings: number; readonly firstAt: Instant; readonly lastAt: Instant }
+    | undefined;
   readonly deletionFailedAt: Instant;
 }
 

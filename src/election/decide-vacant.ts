@@ -43,43 +43,40 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
 
 /** Keeps a vacant Lease reserved until its former holder can no longer believe that it leads (rule 8). */
 function decideReserved(view: VacantView): Verdict | undefined {
-  const { outlook, tenure, input } = view;
+  const { outlook, standings, tenure, input } = view;
   const { reservation } = tenure;
   if (!reservation) return undefined;
+  const { holder, from, until, othersUntil } = reservation;
   const reason = awaiting(view);
   // Do not write the strategy before the reservation ends: another controller may grant a vacant Lease at once.
   if (outlook.kind === 'thirdParty')
-    return { reason, recheckAt: [reservation.until, ackDeadline(view), livenessExpiry(view)] };
+    return { reason, recheckAt: [until, ackDeadline(view), livenessExpiry(view)] };
   if (outlook.kind !== 'leader') return undefined;
 
-  const former = view.standings.find(
-    ({ candidate, state }) => candidate.name === reservation.holder && state !== 'Deleting',
-  );
+  const former = standings.find(({ candidate, state }) => candidate.name === holder && state !== 'Deleting');
   // Before this time, another former holder may lead.
-  const returnsAt = Math.max(reservation.from, reservation.othersUntil);
+  const returnsAt = Math.max(from, othersUntil);
   const { sentAt = Number.NEGATIVE_INFINITY, ackedAt } = former?.observation.ping ?? {};
-  const hasAnswered = former?.isAlive && ackedAt !== undefined && sentAt >= reservation.from;
+  const hasAnswered = former?.isAlive && ackedAt !== undefined && sentAt >= from;
   if (former && hasAnswered && view.at >= returnsAt) {
     const { candidate: leader } = former;
     if (decideOutcome([leader]).kind === 'leader')
       return { reason: 'FormerHolderAnswered', actions: grantTo(view, { ...outlook, leader }) };
   }
   // Ping the candidates late enough that their answers still count when the reservation ends.
-  const formerAt = Math.max(reservation.from, returnsAt - input.settings.electionDurationMs);
+  const formerAt = Math.max(from, returnsAt - input.settings.electionDurationMs);
   const isFormerDue = view.at >= formerAt && sentAt < formerAt;
-  const othersAt = reservation.until - input.settings.electionDurationMs;
-  const others =
-    view.at < othersAt
-      ? []
-      : askAhead(view, reservation.until).filter(({ name }) => name !== former?.candidate.name);
+  const othersAt = until - input.settings.electionDurationMs;
+  const isAsking = view.at >= othersAt;
+  const others = isAsking ? askAhead(view, until).filter(({ name }) => name !== holder) : [];
   return {
     reason,
     actions: [...pingEach(view, former && isFormerDue ? [former] : [], 'election'), ...others],
     recheckAt: [
-      ...[reservation.until, returnsAt, formerAt, othersAt],
+      ...[until, returnsAt, formerAt, othersAt],
       ...[ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
     ],
-    isAsking: view.at >= othersAt,
+    isAsking,
   };
 }
 

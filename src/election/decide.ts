@@ -73,9 +73,7 @@ export function toDecision(
   const actions = (verdict.actions ?? []).filter(isFirst);
   // Ping both candidates with one name: the candidate that answers counts (rule 13).
   for (const twin of view.twins) {
-    const ping = actions.find(
-      (action) => action.kind === 'PingCandidate' && action.name === twin.candidate.name,
-    );
+    const ping = actions.find((one) => one.kind === 'PingCandidate' && one.name === twin.candidate.name);
     if (ping?.kind !== 'PingCandidate' || isPingPending(view, twin) || twin.state === 'Deleting') continue;
     written.add(twin.candidate.uid);
     actions.push(pingTo(view, twin, ping.purpose));

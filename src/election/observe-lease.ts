@@ -67,7 +67,7 @@ export function observeLease(
 }
 
 /** A change of a Lease, or of its holder's record. */
-interface Change {
+interface SeenChange {
   readonly lease: Lease;
   readonly written: HolderRecord;
   /** True if the Lease shows our last grant, or a renewal of it. */
@@ -162,7 +162,7 @@ export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): L
 }
 
 /** Records a Lease without a holder: the holder released it, or another client emptied it. */
-function observeEmptied(memory: LeaseMemory, change: Change): LeaseMemory {
+function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const { lease, written, coordinatingSince } = change;
   const { record } = memory;
   const { since: at } = written;
@@ -216,7 +216,7 @@ function observeEmptied(memory: LeaseMemory, change: Change): LeaseMemory {
 }
 
 /** Records a changed Lease that has a holder. */
-function observeHeld(memory: LeaseMemory, change: Change): LeaseMemory {
+function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const { lease, written, isOwnGrant } = change;
   const { unrenewedGrant, lapses, record: former } = memory;
   const { holder, since: at } = written;
@@ -274,7 +274,7 @@ function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnG
 }
 
 /** Returns the belief of a new record's holder; undefined if the holder has not written anything yet. */
-function holderBelief(memory: LeaseMemory, change: Change, isTakenUp: boolean): Belief | undefined {
+function holderBelief(memory: LeaseMemory, change: SeenChange, isTakenUp: boolean): Belief | undefined {
   const { lease, written, isOwnGrant, coordinatingSince } = change;
   const { holder, since: at, durationMs } = written;
   const { record: former } = memory;
