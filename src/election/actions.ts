@@ -1,121 +1,99 @@
 import { beliefOf, lastLoser, leadsUntil } from './beliefs.ts';
 import { type PingPurpose, pingTimeFor } from './candidate-observation.ts';
-import type { Action, CreateLease, LeaseChange, PingCandidate } from './decision.ts';
+import type { Action, LeaseChange, PingCandidate } from './decision.ts';
 import { allBeliefs, type Grant, isGrantUnrenewed } from './lease-memory.ts';
 import { FENCE, type Lease } from './model.ts';
 import { notesWith } from './notes.ts';
+import type { Leader } from './outcome.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
 /** Maximum number of pings in one decision, so that a decision is fast (rule 9). */
 export const MAX_ASKED_AT_ONCE = 5000;
 
-export function pingEach(
-  view: View,
-  standings: readonly Standing[],
-  purpose: PingPurpose,
-): readonly PingCandidate[] {
+export function pingEach(view: View, standings: readonly Standing[], purpose: PingPurpose): PingCandidate[] {
   return standings.map((standing) => pingTo(view, standing, purpose));
 }
 
-export function pingTo(
-  { now }: View,
-  { candidate, observation }: Standing,
-  purpose: PingPurpose,
-): PingCandidate {
+export function pingTo({ now }: View, standing: Standing, purpose: PingPurpose): PingCandidate {
+  const { candidate, observation } = standing;
   const { source, name, uid, resourceVersion } = candidate;
   const pingTime = pingTimeFor(candidate, observation, now);
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
 /** Removes a preferredHolder that we set. Otherwise the holder would stop renewing for no reason. */
-export function removeOwnPreference(view: View): readonly Action[] {
+export function removeOwnPreference(view: View): Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
-  return [
-    updateLease(view.input, lease, {
-      kind: 'clearPreferredHolder',
-      hasFailed: memory.written.preferredHolder !== undefined,
-    }),
-  ];
+  const hasFailed = memory.written.preferredHolder !== undefined;
+  return updateLease(view.input, lease, { kind: 'clearPreferredHolder', hasFailed });
 }
 
 export function hasOwnPreference({ input: { lease } }: View): boolean {
   return lease?.preferredHolder !== undefined && lease.isPreferredHolderOurs;
 }
 
-export function updateLease(
-  input: ElectionInput,
-  { uid, resourceVersion }: Pick<Lease, 'uid' | 'resourceVersion'>,
-  change: LeaseChange,
-): Action {
+export function updateLease(input: ElectionInput, lease: Lease, change: LeaseChange): Action[] {
+  const { uid, resourceVersion } = lease;
   const notes = notesWith(input, change);
-  return { kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) };
+  return [{ kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) }];
 }
 
-/** Returns the action that creates the Lease of `input`. If the server drops the strategy, a note stores it. */
-export function createLease(input: ElectionInput, strategy: string, grant: CreateLease['grant']): Action {
-  return { kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) };
+/** Creates the Lease of `input`. If the server drops the strategy, a note stores it. */
+function createLease(input: ElectionInput, strategy: string, grant?: Grant): Action[] {
+  return [{ kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) }];
 }
 
 /** Writes the strategy's name into the Lease if it differs. Creates a missing Lease without a holder. */
-export function nameStrategy(view: View, strategy: string): readonly Action[] {
+export function nameStrategy(view: View, strategy: string): Action[] {
   const { lease } = view.tenure;
-  if (!lease) return [createLease(view.input, strategy, undefined)];
+  if (!lease) return createLease(view.input, strategy);
   const isHolderAbsent = lease.holderIdentity === undefined;
   const removesPreferredHolder = hasOwnPreference(view);
   // Skip a write that changes nothing: it causes no watch event, so the next decision would repeat it at once.
   if (lease.strategy === strategy && !isHolderAbsent && !removesPreferredHolder) return [];
-  return [
-    updateLease(view.input, lease, { kind: 'strategy', strategy, isHolderAbsent, removesPreferredHolder }),
-  ];
+  const change = { kind: 'strategy', strategy, isHolderAbsent, removesPreferredHolder } as const;
+  return updateLease(view.input, lease, change);
 }
 
 /** Maximum of int32. The server refuses a larger number, so the Lease could never get a holder again. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 /** Grants the Lease. The caller has checked that no other holder may lead. See {@link Grant.revises}. */
-export function grantTo(
-  view: View,
-  holder: string,
-  strategy: string,
-  revises?: Grant['revises'],
-): readonly Action[] {
+export function grantTo(view: View, { leader, strategy }: Leader, revises?: Grant['revises']): Action[] {
+  const { name: holder } = leader;
   const { tenure, now, input } = view;
-  const { lease } = tenure;
-  const hasRunOut =
-    tenure.kind === 'vacant' && tenure.need === 'LeaseExpired' && isGrantUnrenewed(input.memory, input.lease);
+  const { lease, memory, settings } = input;
+  const need = tenure.kind === 'vacant' ? tenure.need : undefined;
+  const hasRunOut = need === 'LeaseExpired' && isGrantUnrenewed(memory, lease);
+  const { record } = memory;
+  const hasHolder = record && record.holder !== '' && record.holder !== FENCE;
+  const beliefs = allBeliefs(memory);
+  // Until the end of its own earlier record, `holder` may lead. The grant must not end before (rule 8).
+  const belief = beliefOf(beliefs, holder);
+  const leftMs = belief ? leadsUntil(belief) - view.at : 0;
   const grant: Grant = {
     holder,
     renewTime: now.wall,
-    leaseDurationSeconds: durationOf(view, holder),
-    former: formerHolder(view),
+    leaseDurationSeconds: Math.max(settings.leaseDurationSeconds, Math.ceil(leftMs / 1000)),
+    former: hasHolder ? record.holder : lastLoser(beliefs),
     hasFormerLapsed: hasRunOut || revises === 'holderLate',
     revises,
-    ...(tenure.kind === 'vacant' && tenure.need === 'HolderEnded' && { hasFormerEnded: true as const }),
-    isPreemption: (lease?.preferredHolder ?? input.memory.yieldedTo) === holder,
+    ...(need === 'HolderEnded' && { hasFormerEnded: true as const }),
+    isPreemption: (lease?.preferredHolder ?? memory.yieldedTo) === holder,
     ...(hasPreferredFailed(view, holder) && { hasPreferredFailed: true }),
-    ...(beliefLeftMs(view, holder) > 0 && { isReturn: true }),
+    ...(leftMs > 0 && { isReturn: true }),
   };
-  if (!lease) return [createLease(input, strategy, grant)];
-  const { isNumberShared } = input.memory.record ?? {};
-  const leaseTransitions = transitionsTo(holder, lease, isNumberShared);
-  return [updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy })];
+  if (!lease) return createLease(input, strategy, grant);
+  const leaseTransitions = transitionsTo(holder, lease, record?.isNumberShared);
+  return updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy });
 }
 
 /** Returns the leaseTransitions for a grant of the Lease to `holder`. Two leaders never have the same number. */
-export function transitionsTo(
-  holder: string,
-  { holderIdentity, leaseTransitions }: Lease,
-  isNumberShared = false,
-): number {
+export function transitionsTo(holder: string, lease: Lease, isNumberShared = false): number {
+  const { holderIdentity, leaseTransitions } = lease;
   const isAgain = holderIdentity === holder && !isNumberShared;
   return isAgain ? leaseTransitions : Math.min(leaseTransitions + 1, MAX_TRANSITIONS);
-}
-
-function formerHolder({ input: { memory } }: View): Grant['former'] {
-  const { record } = memory;
-  const isHeld = record && record.holder !== '' && record.holder !== FENCE;
-  return isHeld ? record.holder : lastLoser(allBeliefs(memory));
 }
 
 /** True if the preferredHolder was another candidate, and that candidate can no longer take the Lease (rule 7). */
@@ -123,16 +101,4 @@ function hasPreferredFailed(view: View, holder: string): boolean {
   const { preferredHolder } = view.input.lease ?? {};
   if (preferredHolder === holder || !hasOwnPreference(view)) return false;
   return !possibleCandidates(view).some(({ name }) => name === preferredHolder);
-}
-
-/** Returns the duration of a grant, in seconds. The grant must not end before an earlier record of the holder. */
-function durationOf(view: View, holder: string): number {
-  const leftSeconds = Math.ceil(beliefLeftMs(view, holder) / 1000);
-  return Math.max(view.input.settings.leaseDurationSeconds, leftSeconds);
-}
-
-/** Returns how long `holder` may still lead because of an earlier record of its own (rule 8). */
-function beliefLeftMs({ input: { memory }, at }: View, holder: string): number {
-  const belief = beliefOf(allBeliefs(memory), holder);
-  return belief ? Math.max(0, leadsUntil(belief) - at) : 0;
 }

@@ -6,7 +6,7 @@ import type { Instant, LeaseCandidate } from './model.ts';
 import { decideOutcome, decisiveAmong } from './outcome.ts';
 import { firstOf, strategies, versionOf } from './strategies.ts';
 import { isPingPending } from './verdict.ts';
-import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
+import { type ElectionInput, lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
 
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
@@ -22,17 +22,13 @@ export function contendersAmong(
   return absent.filter(({ candidate }) => decisive.has(candidate));
 }
 
-/**
- * Returns the contenders to ping next (rule 6). The number for this wave includes contenders whose ping is still
- * pending.
- */
+/** Returns the contenders to ping next (rule 6). Contenders whose ping is pending count for this wave, too. */
 export function contendersToPing(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
   const count = Math.min(FIRST_ASKED * 2 ** waves, MAX_ASKED_AT_ONCE);
-  return firstOf(contenders, count, comparison(view, contenders)).filter(
-    (standing) => !isPingPending(view, standing),
-  );
+  const next = firstOf(contenders, count, comparison(view, contenders));
+  return next.filter((standing) => !isPingPending(view, standing));
 }
 
 /** Returns when the next wave of pings is due; undefined while the server has not confirmed the first ping. */
@@ -62,7 +58,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     byMerit(a.candidate, b.candidate) ||
     Number(isHolder(a)) - Number(isHolder(b)) ||
     sinceRenewalMs(a.observation, view.at) - sinceRenewalMs(b.observation, view.at) ||
-    (a.candidate.name < b.candidate.name ? -1 : 1);
+    byName(a, b);
 }
 
 /** A fast path: most candidates have the same versions and priority. */
@@ -87,11 +83,9 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
     ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );
-  const willCount = new Set(
-    standings.filter(({ observation }) => liveUntil(observation, memory.decidedAt, settings) > moment),
-  );
-  const present = [...willCount].map(({ candidate }) => candidate);
-  const absent = standings.filter((standing) => !willCount.has(standing));
+  const isLive = ({ observation }: Standing) => liveUntil(observation, memory.decidedAt, settings) > moment;
+  const present = standings.filter(isLive).map(({ candidate }) => candidate);
+  const absent = standings.filter((standing) => !isLive(standing));
   return pingEach(view, contendersToPing(view, contendersAmong(present, absent)), 'expiry');
 }
 
@@ -99,32 +93,35 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
 const MAX_ASKED = 64;
 const ROUND_BACKOFF_CAP_MS = 60_000;
 
-/** Returns the silent candidates to ping in this round: those whose last ping is the oldest (rule 3). */
+/** Returns the silent candidates to ping if a round is due: those whose last ping is the oldest (rule 3). */
 export function reviveSome(view: View): readonly Standing[] {
+  if (!isRoundDue(view)) return [];
   const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
     (standing) => !standing.isAlive && !isPingPending(view, standing),
   );
-  const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MAX_ASKED);
-  return firstOf(silent, count, (a, b) => lastAskedAt(a) - lastAskedAt(b) || byName(a, b));
-}
-
-function lastAskedAt({ observation: { ping } }: Standing): number {
-  return ping?.sentAt ?? Number.MIN_SAFE_INTEGER;
+  const count = Math.min(2 ** (view.input.memory.rounds.count + 1), MAX_ASKED);
+  const askedAt = ({ observation: { ping } }: Standing) => ping?.sentAt ?? Number.MIN_SAFE_INTEGER;
+  return firstOf(silent, count, (a, b) => askedAt(a) - askedAt(b) || byName(a, b));
 }
 
 function byName({ candidate: a }: Standing, { candidate: b }: Standing): number {
   return a.name < b.name ? -1 : 1;
 }
 
-/** Returns when silent candidates are pinged again. Applies while the Lease has no leader. */
-export function nextRoundAt(view: View): Instant {
-  return view.input.memory.rounds.lastAt + roundBackoffMs(view);
+/** True if silent candidates are pinged again now. Applies while the Lease has no leader. */
+export function isRoundDue({ at, input }: View): boolean {
+  const { count, lastAt } = input.memory.rounds;
+  return at >= lastAt + roundBackoffMs(input, count);
 }
 
-/** Returns the delay before the next round, or before the round that is `ahead` rounds later. */
-export function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): number {
-  return backoffDelayMs(Math.max(1, memory.rounds.count + ahead), {
-    initialMs: settings.electionDurationMs,
-    maxMs: ROUND_BACKOFF_CAP_MS,
-  });
+/** Returns when the next round is due, after the round that may be due now. */
+export function nextRoundAt(view: View): Instant {
+  const { at, input } = view;
+  const { count, lastAt } = input.memory.rounds;
+  return isRoundDue(view) ? at + roundBackoffMs(input, count + 1) : lastAt + roundBackoffMs(input, count);
+}
+
+function roundBackoffMs({ settings }: ElectionInput, rounds: number): number {
+  const range = { initialMs: settings.electionDurationMs, maxMs: ROUND_BACKOFF_CAP_MS };
+  return backoffDelayMs(Math.max(1, rounds), range);
 }

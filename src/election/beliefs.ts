@@ -38,9 +38,7 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/**
- * How long a belief is kept after its end. A list may show a write that happened much earlier, while no watch was open.
- */
+/** How long a belief is kept after its end. A list may show a much earlier write, from when no watch was open. */
 const KEPT_MS = 5 * 60_000;
 
 /** Maximum number of remembered holders per Lease: a client may write thousands of names into it. */
@@ -64,10 +62,8 @@ export function beliefOf(beliefs: Beliefs, holder: string): Belief | undefined {
 
 /** Adds a belief. Replaces an earlier belief of the same holder. Drops beliefs that ended long before `at`. */
 export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Beliefs {
-  const kept = beliefs.filter(
-    (other) =>
-      other.holder !== belief.holder && (other.lostAt === undefined || at < disturbsUntil(other) + KEPT_MS),
-  );
+  const others = withoutBelief(beliefs, belief.holder);
+  const kept = others.filter((other) => other.lostAt === undefined || at < disturbsUntil(other) + KEPT_MS);
   if (kept.length >= MAX_HOLDERS) kept.sort((a, b) => leadsUntil(b) - leadsUntil(a));
   // An array literal with one entry needs a fifth of the memory of an array that has grown.
   return kept.length === 0 ? [belief] : [...kept.slice(0, MAX_HOLDERS - 1), belief];
@@ -76,13 +72,10 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
 /** Returns the beliefs with `belief` added. If a holder has two, keeps the belief that ends later. */
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
-  return [...withoutBelief(beliefs, belief.holder), known ? longer(known, belief) : belief];
-}
-
-function longer(known: Belief, other: Belief): Belief {
-  if (leadsUntil(known) >= leadsUntil(other)) return known;
+  const isLonger = !known || leadsUntil(belief) > leadsUntil(known);
   // The answer was sent after the first loss, so keep the first lostAt.
-  return { ...other, lostAt: known.lostAt ?? other.lostAt };
+  const longer = isLonger ? { ...belief, lostAt: known?.lostAt ?? belief.lostAt } : known;
+  return [...withoutBelief(beliefs, belief.holder), longer];
 }
 
 export function withLost(beliefs: Beliefs, holder: string, at: Instant): Beliefs {
@@ -124,9 +117,8 @@ export function lastLoser(beliefs: Beliefs): string | undefined {
 
 /** True if a client-go elector that slept when it lost the Lease may release the Lease of `holder`. */
 export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): boolean {
-  return beliefs.some(
-    (belief) => belief.holder !== holder && !belief.isParticipant && at < disturbsUntil(belief),
-  );
+  const others = withoutBelief(beliefs, holder);
+  return others.some((other) => !other.isParticipant && at < disturbsUntil(other));
 }
 
 /** Returns until when any of the beliefs matters; -Infinity if none does. */

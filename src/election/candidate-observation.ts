@@ -1,23 +1,17 @@
 import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from './model.ts';
 
-/**
- * Why a candidate was pinged. An ack also answers the pings of other purposes, but a preemption needs an ack to its own
- * ping.
- * - election: the Lease has no holder, and the answer may settle the election.
- * - expiry: the Lease is about to expire, and the answer may settle the next election.
- * - revival: the candidate was silent before, and the Lease has no leader.
- * - preemption: the candidate may be better than the holder.
- * - validity: the candidate has been silent for some minutes.
- * - collection: the candidate is deleted unless it answers.
- */
-export type PingPurpose = 'election' | 'expiry' | 'revival' | 'preemption' | 'validity' | 'collection';
+/** Why a candidate was pinged. An ack answers pings of every purpose, but a preemption needs an ack to its own ping. */
+export type PingPurpose =
+  | 'election' // The Lease has no holder, and the answer may settle the election.
+  | 'expiry' // The Lease is about to expire, and the answer may settle the next election.
+  | 'revival' // The candidate was silent before, and the Lease has no leader.
+  | 'preemption' // The candidate may be better than the holder.
+  | 'validity' // The candidate has been silent for some minutes.
+  | 'collection'; // The candidate is deleted unless it answers.
 
 export interface Ping {
   readonly purpose: PingPurpose;
-  /**
-   * The pingTime of the ping, on the candidate's clock; undefined if a command only assumes the ping and has not sent
-   * one.
-   */
+  /** On the candidate's clock; undefined if a command only assumes the ping and has not sent one. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /** When the server confirmed the write: the time to answer starts (rule 9). Undefined before that. */
@@ -26,13 +20,6 @@ export interface Ping {
   readonly isSeen: boolean;
   /** When this process saw the first renewal after the ping; undefined while there is no answer. */
   readonly ackedAt: Instant | undefined;
-}
-
-/** The pings before a candidate's deletion: their number, and when the first and the last were delivered. */
-export interface Collection {
-  readonly pings: number;
-  readonly firstAt: Instant;
-  readonly lastAt: Instant;
 }
 
 /** The observations of a candidate by this process, on its monotonic clock. Immutable. */
@@ -49,8 +36,10 @@ export interface CandidateObservation {
   readonly ping: Ping | undefined;
   /** Number of consecutive unanswered pings, without a pending ping. */
   readonly unansweredPings: number;
-  /** The pings before the candidate's deletion, since its last renewal (rule 1). */
-  readonly collection: Collection | undefined;
+  /** The pings before a deletion, since the last renewal, and when the first and last were delivered (rule 1). */
+  readonly collection:
+    | { readonly pings: number; readonly firstAt: Instant; readonly lastAt: Instant }
+    | undefined;
   readonly deletionFailedAt: Instant;
 }
 
@@ -66,8 +55,7 @@ export function observeCandidate(
   if (previous?.uid !== candidate.uid) return firstSight(candidate, now, settings, isNew);
   if (previous.renewTime === candidate.renewTime) return withPingSeen(previous, candidate);
   return {
-    uid: candidate.uid,
-    appearedAt: previous.appearedAt,
+    ...previous,
     renewTime: candidate.renewTime,
     unchangedSince: monotonic,
     ageAtFirstSightMs: 0,
@@ -75,7 +63,6 @@ export function observeCandidate(
     ping: previous.ping && withAnswer(previous.ping, candidate, monotonic),
     unansweredPings: 0,
     collection: undefined,
-    deletionFailedAt: previous.deletionFailedAt,
   };
 }
 
@@ -86,10 +73,9 @@ function withPingSeen(observation: CandidateObservation, { pingTime }: LeaseCand
 }
 
 /**
- * Records a renewal as the answer to `ping`. If the renewal has an earlier pingTime than the ping, the candidate wrote it
- * before the ping, and it is not an answer. After the candidate was seen with the ping, any renewal is an answer: another
- * coordinator may have pinged it with an earlier pingTime, because it does not know how long the candidate has been
- * silent.
+ * Records a renewal as the answer to `ping`. A renewal with an earlier pingTime was written before the ping, so it is not
+ * an answer. After the candidate was seen with the ping, any renewal is an answer: another coordinator may have pinged it
+ * with an earlier pingTime, because it does not know how long the candidate has been silent.
  */
 function withAnswer(ping: Ping, { pingTime }: LeaseCandidate, at: Instant): Ping {
   const isEarlier =
@@ -104,8 +90,7 @@ function firstSight(
   isNew: boolean,
 ): CandidateObservation {
   const claimed = candidate.renewTime ?? candidate.creationTimestamp;
-  // At first sight, only the candidate's own time shows its age. No other rule compares another machine's clock with
-  // ours (rules 1 and 3).
+  // Only the candidate's own time shows its age. No other rule compares another clock with ours (rules 1 and 3).
   const ageMs = claimed === undefined ? 0 : Number(now.wall - claimed) / 1000;
   const isFresh = candidate.renewTime !== undefined && Math.abs(ageMs) <= settings.electionDurationMs;
   return {
@@ -131,11 +116,6 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/** Returns when the candidate last renewed. For a renewal before the first sight, uses the candidate's renewTime. */
-export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateObservation): Instant {
-  return unchangedSince - ageAtFirstSightMs;
-}
-
 /** Returns the maximum age of a new candidate's renewal, from its own timestamps. creationTimestamp has whole seconds. */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
@@ -152,7 +132,7 @@ export function recordPing(
   return {
     ...observation,
     ping: { purpose, pingTime, sentAt, deliveredAt: undefined, isSeen: false, ackedAt: undefined },
-    unansweredPings: observation.unansweredPings + (isUnanswered(observation, sentAt, settings) ? 1 : 0),
+    unansweredPings: observation.unansweredPings + Number(isUnanswered(observation, sentAt, settings)),
   };
 }
 
@@ -174,9 +154,8 @@ export function recordPingDelivered(
 /** Returns the observation after a ping that was sent at `sentAt` has failed or may have failed. */
 export function recordPingNotSent(observation: CandidateObservation, sentAt: Instant): CandidateObservation {
   const { ping } = observation;
-  return ping?.sentAt === sentAt && ping.ackedAt === undefined
-    ? { ...observation, ping: undefined }
-    : observation;
+  const isPending = ping?.sentAt === sentAt && ping.ackedAt === undefined;
+  return isPending ? { ...observation, ping: undefined } : observation;
 }
 
 /** Returns the time since the candidate's last renewal, in milliseconds (rule 1). */
@@ -184,30 +163,20 @@ export function sinceRenewalMs(observation: CandidateObservation, at: Instant): 
   return at - lastRenewedAt(observation);
 }
 
-export function isUnanswered(
-  observation: CandidateObservation,
-  at: Instant,
-  settings: ElectionSettings,
-): boolean {
-  const { ping } = observation;
+/** Returns when the candidate last renewed. For a renewal before the first sight, uses the candidate's renewTime. */
+export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateObservation): Instant {
+  return unchangedSince - ageAtFirstSightMs;
+}
+
+export function isUnanswered(seen: CandidateObservation, at: Instant, settings: ElectionSettings): boolean {
+  const { ping } = seen;
   return ping !== undefined && ping.ackedAt === undefined && at >= ackDueAt(ping, settings);
 }
 
-export function hasAnsweredInTime(ping: Ping, settings: ElectionSettings): boolean {
-  return ping.ackedAt !== undefined && ping.ackedAt < ackDueAt(ping, settings);
-}
-
-export function isUnsuspected(
-  observation: CandidateObservation,
-  at: Instant,
-  settings: ElectionSettings,
-): boolean {
-  const { ping, unansweredPings } = observation;
-  return (
-    unansweredPings === 0 &&
-    (ping === undefined || ping.ackedAt !== undefined) &&
-    sinceRenewalMs(observation, at) < settings.candidateValidityMs
-  );
+export function isUnsuspected(seen: CandidateObservation, at: Instant, settings: ElectionSettings): boolean {
+  const { ping, unansweredPings } = seen;
+  const isAnswered = unansweredPings === 0 && (ping === undefined || ping.ackedAt !== undefined);
+  return isAnswered && sinceRenewalMs(seen, at) < settings.candidateValidityMs;
 }
 
 /** Returns the deadline of an answer (rule 9): later if the server confirmed the ping slowly. */
@@ -222,12 +191,9 @@ export function liveUntil(
   decidedAt: Instant,
   settings: ElectionSettings,
 ): Instant {
-  const ackedAt = observation.ping?.ackedAt;
-  const ackUntil =
-    ackedAt !== undefined && ackedAt > decidedAt
-      ? ackedAt + 2 * settings.electionDurationMs
-      : Number.NEGATIVE_INFINITY;
-  return Math.max(observation.freshUntil, ackUntil);
+  const { freshUntil, ping } = observation;
+  if (ping?.ackedAt === undefined || ping.ackedAt <= decidedAt) return freshUntil;
+  return Math.max(freshUntil, ping.ackedAt + 2 * settings.electionDurationMs);
 }
 
 /**
@@ -235,23 +201,15 @@ export function liveUntil(
  * process has seen that renewTime unchanged. Such a pingTime is never ahead of the candidate's clock: otherwise the
  * candidate would renew in a loop. It is always after its renewTime: otherwise the candidate would not answer (rule 2).
  */
-export function pingTimeFor(
-  candidate: LeaseCandidate,
-  observation: CandidateObservation,
-  now: Now,
-): MicroTime {
+export function pingTimeFor(candidate: LeaseCandidate, seen: CandidateObservation, now: Now): MicroTime {
   if (candidate.renewTime === undefined) return now.wall;
-  const seenForMicros = BigInt(Math.floor(Math.max(0, now.monotonic - observation.unchangedSince) * 1000));
+  const seenForMicros = BigInt(Math.floor(Math.max(0, now.monotonic - seen.unchangedSince) * 1000));
   const pingTime = candidate.renewTime + (seenForMicros > 0n ? seenForMicros : 1n);
   // A write of the same value would change nothing, so the candidate would see no event.
   return pingTime === candidate.pingTime ? pingTime + 1n : pingTime;
 }
 
 /** True if the candidate did not answer its last ping in time and has not renewed since. */
-export function isSilent(
-  observation: CandidateObservation,
-  at: Instant,
-  settings: ElectionSettings,
-): boolean {
-  return observation.unansweredPings > 0 || isUnanswered(observation, at, settings);
+export function isSilent(seen: CandidateObservation, at: Instant, settings: ElectionSettings): boolean {
+  return seen.unansweredPings > 0 || isUnanswered(seen, at, settings);
 }

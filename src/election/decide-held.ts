@@ -1,6 +1,6 @@
 import { backoffDelayMs } from '../support/backoff.ts';
 import {
-  hasOwnPreference,
+  grantTo,
   nameStrategy,
   pingEach,
   removeOwnPreference,
@@ -9,12 +9,11 @@ import {
 } from './actions.ts';
 import { askAhead, contendersAmong, contendersToPing, nextWaveAt } from './ask.ts';
 import { reservationFor } from './beliefs.ts';
-import { hasAnsweredInTime, isUnanswered } from './candidate-observation.ts';
-import { decideProvisional, pingAheadOfTakeUp } from './decide-provisional.ts';
-import type { LeaseChange } from './decision.ts';
-import { blockingBeliefs, expiryOf, isGrantUnrenewed } from './lease-memory.ts';
-import { FENCE } from './model.ts';
-import { decideOutcome, type Outcome } from './outcome.ts';
+import { ackDueAt, isUnanswered } from './candidate-observation.ts';
+import type { LeaseChange, Reason } from './decision.ts';
+import { blockingBeliefs, expiryOf, isGrantUnrenewed, takeUpMs } from './lease-memory.ts';
+import { FENCE, type Instant } from './model.ts';
+import { decideOutcome, type Leader } from './outcome.ts';
 import {
   ackDeadline,
   conflictParties,
@@ -25,9 +24,7 @@ import {
   reinstatementTime,
   type Verdict,
 } from './verdict.ts';
-import { candidatesIn, type HeldView, hasAnsweredSince, type Standing, standingsIn } from './view.ts';
-
-type Leader = Extract<Outcome, { kind: 'leader' }>;
+import { candidatesIn, type HeldView, isHeldBack, type Standing, standingsIn } from './view.ts';
 
 /** Interval of pings to the candidate of a pending preferredHolder, in milliseconds from each ack (rule 7). */
 const PREFERRED_PING_INTERVAL_MS = 2000;
@@ -35,8 +32,6 @@ const PREEMPTION_BACKOFF = { initialMs: 15_000, maxMs: 10 * 60_000 };
 
 /** Decides about a Lease with a valid holder (rules 5 and 7). The first policy with a verdict wins. */
 export function decideHeld(view: HeldView): Verdict {
-  const standing = decideNamedThirdParty(view);
-  if (standing) return standing;
   const verdict =
     decideProvisional(view) ??
     decidePending(view) ??
@@ -50,21 +45,14 @@ export function decideHeld(view: HeldView): Verdict {
   return pingAheadOfExpiry(view, pingAheadOfTakeUp(view, verdict));
 }
 
-/** Leaves a Lease with a third-party strategy, and its preferredHolder, to another controller. */
-function decideNamedThirdParty(view: HeldView): Verdict | undefined {
-  const { outlook } = view;
-  const isNamed = outlook.kind === 'thirdParty' && view.tenure.lease.strategy === outlook.strategy;
-  return isNamed && !hasOwnPreference(view) ? { reason: 'ThirdPartyStrategy' } : undefined;
-}
-
 /** While a preferredHolder is set, that candidate must keep answering and must remain the best candidate (rule 7). */
 function decidePending(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
   const { preferredHolder } = lease;
   if (preferredHolder === undefined) return undefined;
-  const remove = (reason: Verdict['reason'], hasFailed: boolean): Verdict => ({
+  const remove = (reason: Reason, hasFailed: boolean): Verdict => ({
     reason,
-    actions: [updateLease(view.input, lease, { kind: 'clearPreferredHolder', hasFailed })],
+    actions: updateLease(view.input, lease, { kind: 'clearPreferredHolder', hasFailed }),
   });
 
   if (preferredHolder === holder) return remove('PreferredHolderLeads', false);
@@ -72,10 +60,8 @@ function decidePending(view: HeldView): Verdict | undefined {
   if (!preferred || ['Deleting', 'Expired', 'Withdrawn', 'Lapsed'].includes(preferred.state)) {
     return remove('PreferredHolderGone', true);
   }
-  if (
-    preferred.state === 'Unresponsive' ||
-    isUnanswered(preferred.observation, view.at, view.input.settings)
-  ) {
+  const isSilent = preferred.state === 'Unresponsive';
+  if (isSilent || isUnanswered(preferred.observation, view.at, view.input.settings)) {
     return remove('PreferredHolderSilent', true);
   }
   const others = view.standings.filter((standing) => standing !== preferred);
@@ -93,7 +79,8 @@ function decidePending(view: HeldView): Verdict | undefined {
     if (outcome.kind === 'conflict') {
       return { ...remove('StrategyConflict', false), conflict: conflictParties(view) };
     }
-    if (outcome.kind === 'thirdParty') return thirdPartyVerdict(view, outcome.strategy);
+    if (outcome.kind === 'thirdParty')
+      return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, outcome.strategy) };
     return remove('PreferredHolderNotBest', false);
   }
 
@@ -123,29 +110,24 @@ function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder, isProvisional } = view.tenure;
   const { outlook } = view;
-  switch (outlook.kind) {
-    case 'none':
-      return { reason: 'NoLiveCandidates', recheckAt: [reinstatementTime(view)] };
-    case 'noneElectable':
-      return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
-    case 'leader':
-      if (outlook.leader.name !== holder) return undefined;
-      // If the server drops the field, a note of the strategy would look like the first renewal of the grant (rule 12).
-      if (lease.strategy !== outlook.strategy && !(lease.strategy === undefined && isProvisional))
-        return undefined;
-      return { reason: 'LeaderOptimal', recheckAt: [reinstatementTime(view)] };
-    case 'thirdParty':
-    case 'conflict':
-      return undefined;
-  }
+  if (outlook.kind === 'none') return unlessReinstated(view, 'NoLiveCandidates');
+  if (outlook.kind === 'noneElectable') return unlessReinstated(view, 'NoElectableCandidates');
+  if (outlook.kind !== 'leader' || outlook.leader.name !== holder) return undefined;
+  // If the server drops the field, a note of the strategy would look like the first renewal of the grant (rule 12).
+  const isDropped = lease.strategy === undefined && isProvisional;
+  if (lease.strategy !== outlook.strategy && !isDropped) return undefined;
+  return unlessReinstated(view, 'LeaderOptimal');
+}
+
+/** The verdict stays the same until a held-back candidate takes part again. */
+function unlessReinstated(view: HeldView, reason: Reason): Verdict {
+  return { reason, recheckAt: [reinstatementTime(view)] };
 }
 
 /** Reports a conflict once. The Lease has a valid holder, so the conflict is not urgent. */
 function decideKnownConflict(view: HeldView): Verdict | undefined {
   const conflict = knownConflict(view);
-  return conflict === undefined
-    ? undefined
-    : { reason: 'StrategyConflict', conflict, recheckAt: [reinstatementTime(view)] };
+  return conflict === undefined ? undefined : { ...unlessReinstated(view, 'StrategyConflict'), conflict };
 }
 
 /** Waits until the holder has taken up a returned Lease. Before that, the holder neither leads nor releases the Lease. */
@@ -183,53 +165,44 @@ function decideChallenge(view: HeldView): Verdict {
   switch (outcome.kind) {
     case 'leader':
       if (outcome.leader.name !== tenure.holder) return decidePreemption(view, outcome);
-      if (tenure.lease.strategy === outcome.strategy)
-        return { reason: 'LeaderOptimal', recheckAt: [reinstatementTime(view)] };
+      if (tenure.lease.strategy === outcome.strategy) return unlessReinstated(view, 'LeaderOptimal');
       return { reason: 'StrategyChanged', actions: nameStrategy(view, outcome.strategy) };
     case 'thirdParty':
-      return thirdPartyVerdict(view, outcome.strategy);
+      return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, outcome.strategy) };
     case 'conflict':
       return {
-        reason: 'StrategyConflict',
+        ...unlessReinstated(view, 'StrategyConflict'),
         actions: removeOwnPreference(view),
-        recheckAt: [reinstatementTime(view)],
         conflict: conflictParties(view),
       };
     case 'noneElectable':
-      return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
+      return unlessReinstated(view, 'NoElectableCandidates');
     case 'none':
-      return { reason: 'NoLiveCandidates', recheckAt: [reinstatementTime(view)] };
+      return unlessReinstated(view, 'NoLiveCandidates');
   }
 }
 
 /** Sets a better candidate as preferredHolder after it has answered: then the holder stops renewing. */
 function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict {
-  const { tenure, at, input } = view;
+  const { tenure, input } = view;
   const better = view.standings.find(({ candidate }) => candidate === leader);
   const ping = better?.observation.ping;
-  const hasAnswered =
-    better?.isAlive &&
-    ping?.purpose === 'preemption' &&
-    // A late answer does not count: after a delay, a watch may show an outdated state.
-    hasAnsweredInTime(ping, input.settings) &&
-    hasAnsweredSince(better.observation, input.memory.decidedAt);
-  if (hasAnswered) {
+  const asked = ping?.purpose === 'preemption' ? ping : undefined;
+  // A late answer does not count: after a delay, a watch may show an outdated state.
+  const isInTime = asked?.ackedAt !== undefined && asked.ackedAt < ackDueAt(asked, input.settings);
+  if (better?.isAlive && isInTime && asked.sentAt >= input.memory.decidedAt) {
     return {
       reason: 'BetterCandidate',
-      actions: [updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder: leader.name, strategy })],
-      recheckAt: [(ping?.ackedAt ?? at) + PREFERRED_PING_INTERVAL_MS],
+      actions: updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder: leader.name, strategy }),
+      recheckAt: [asked.ackedAt + PREFERRED_PING_INTERVAL_MS],
     };
   }
-  const isAsked = better && ping?.purpose === 'preemption' && isPingPending(view, better);
+  const isPending = asked && better && isPingPending(view, better);
   return {
     reason: 'AwaitingAcks',
-    actions: better && !isAsked ? pingEach(view, [better], 'preemption') : [],
+    actions: better && !isPending ? pingEach(view, [better], 'preemption') : [],
     recheckAt: [livenessExpiry(view)],
   };
-}
-
-function thirdPartyVerdict(view: HeldView, strategy: string): Verdict {
-  return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, strategy) };
 }
 
 /** Pings candidates before the expiry if the holder is late (rule 6). A holder that answers may keep the Lease. */
@@ -246,7 +219,7 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
 }
 
 /** Fences a holder that renews although a note asks it to yield: it does not read notes (rule 14). */
-export function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
+function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
   const { input, tenure } = view;
   const { memory, settings, dropsFields } = input;
   const { noted, record } = memory;
@@ -256,27 +229,100 @@ export function decideUnaware(view: HeldView, preferred: Standing, strategy: str
     record.renewTime !== noted.renewTime &&
     record.since >= noted.since + 2 * settings.electionDurationMs;
   if (!isUnaware || !preferred.isAlive) return undefined;
-  if (dropsFields)
-    return { reason: 'HolderUnaware', actions: [updateLease(input, tenure.lease, fence(view))] };
+  if (dropsFields) return { reason: 'HolderUnaware', actions: updateLease(input, tenure.lease, fence(view)) };
   // A former coordinator may have written the note. The server may support the field now.
   const preferredHolder = preferred.candidate.name;
   return {
     reason: 'BetterCandidate',
-    actions: [updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder, strategy })],
+    actions: updateLease(input, tenure.lease, { kind: 'prefer', preferredHolder, strategy }),
   };
 }
 
 /** Returns the change that gives the Lease to the fence, until no former holder can believe that it leads. */
-function fence({ at, now, input, tenure: { lease } }: HeldView): LeaseChange {
-  const { record } = input.memory;
-  const believedUntil = Math.max(
-    expiryOf(input.memory),
-    reservationFor(blockingBeliefs(input.memory), at)?.until ?? at,
-  );
+function fence({ at, now, input: { memory }, tenure: { lease } }: HeldView): LeaseChange {
+  const { record } = memory;
+  const { until = at } = reservationFor(blockingBeliefs(memory), at) ?? {};
+  const believedUntil = Math.max(expiryOf(memory), until);
   return {
     kind: 'fence',
     renewTime: now.wall,
     leaseDurationSeconds: Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000),
     leaseTransitions: transitionsTo(FENCE, lease),
   };
+}
+
+// A grant that its holder has not taken up yet (rule 12).
+
+/**
+ * Time in which all candidates of a starting component appear, in milliseconds. The first grant and its first revision
+ * are made at once. The second revision waits for this time, so that three writes are enough. client-go's elector cannot
+ * have taken up the first grant by then: it reads the Lease at its start, before the Lease exists, and again 2 s later.
+ */
+const ALL_STARTED_MS = 2000;
+const BEFORE_FIRST_LOOK_MS = 1600;
+const BETWEEN_REVISIONS_MS = 300;
+
+/** How long before the end of an untaken grant other candidates are pinged (rule 12). */
+const ASK_AHEAD_MS = 500;
+
+/**
+ * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so a better candidate
+ * gets the Lease at once. The write fails if the holder's first renewal comes first. No leader has to yield, so age and
+ * name count too. After the time in which a running holder takes up a grant, every other candidate counts as better.
+ */
+function decideProvisional(view: HeldView): Verdict | undefined {
+  const { tenure, input, at } = view;
+  if (!tenure.isProvisional) return undefined;
+  // A held-back holder got the Lease only because no other candidate could lead.
+  const live = candidatesIn(view.standings, 'Live').filter(({ name }) => !isHeldBack(input, name, at));
+  const lateAt = takeUpBy(view);
+  const isLate = at >= lateAt;
+  const outcome = decideOutcome(isLate ? live.filter(({ name }) => name !== tenure.holder) : live);
+  if (outcome.kind !== 'leader' || outcome.leader.name === tenure.holder) return undefined;
+  // The pinged candidates answer one by one. Wait until the grant is late, so that it counts as a lapse.
+  const isAsking = !isLate && at >= lateAt - ASK_AHEAD_MS;
+  const revisableAt = Math.max(nextRevisionAt(view), isAsking ? lateAt : Number.NEGATIVE_INFINITY);
+  if (at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
+  return { reason: 'GrantRevised', actions: grantTo(view, outcome, isLate ? 'holderLate' : 'holderWorse') };
+}
+
+/** Pings the other candidates before an untaken grant ends, and its holder at the end (rule 12). */
+function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
+  const { tenure, input, at } = view;
+  if (!tenure.isProvisional || verdict.reason === 'GrantRevised') return verdict;
+  const giveUpAt = takeUpBy(view);
+  const askAt = giveUpAt - ASK_AHEAD_MS;
+  const grantee = view.standings.find(({ isHolder }) => isHolder);
+  const ping = grantee?.observation.ping;
+  // From this moment on, the holder counts as silent.
+  const silentAt = ping && ackDueAt(ping, input.settings);
+  if (at < askAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), askAt, silentAt] };
+  const isAsked = ping !== undefined && ping.sentAt >= giveUpAt;
+  const isDue = grantee && !grantee.isAlive && at >= giveUpAt && !isAsked;
+  const asked = pingEach(view, isDue ? [grantee] : [], 'expiry');
+  const others = askAhead(view, Math.max(giveUpAt, at), tenure.holder);
+  return {
+    ...verdict,
+    actions: [...(verdict.actions ?? []), ...asked, ...others],
+    recheckAt: [
+      ...(verdict.recheckAt ?? []),
+      ...[giveUpAt, silentAt],
+      ...[ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
+    ],
+    isAsking: true,
+  };
+}
+
+/** Returns until when a running holder takes up its grant. Counts from the server's answer, or from the first sight. */
+function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
+  const seenAt = memory.record?.since ?? at;
+  return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);
+}
+
+function nextRevisionAt({ input: { memory } }: HeldView): Instant {
+  const { grantSeries, decidedAt } = memory;
+  if (grantSeries.count < 2) return Number.NEGATIVE_INFINITY;
+  const soonAt = decidedAt + BETWEEN_REVISIONS_MS;
+  if (grantSeries.count > 2) return soonAt;
+  return Math.max(soonAt, Math.min(grantSeries.since + ALL_STARTED_MS, decidedAt + BEFORE_FIRST_LOOK_MS));
 }

@@ -1,5 +1,5 @@
 import { MAX_ASKED_AT_ONCE, pingTo } from './actions.ts';
-import { ackDueAt } from './candidate-observation.ts';
+import { ackDueAt, lastRenewedAt } from './candidate-observation.ts';
 import type { Action } from './decision.ts';
 import type { Instant } from './model.ts';
 import { isPingPending, type Verdict } from './verdict.ts';
@@ -47,7 +47,7 @@ function decideOne(view: View, standing: Standing): Due {
   const { at, input } = view;
   const { settings } = input;
   const { observation, candidate } = standing;
-  const renewedAt = observation.unchangedSince - observation.ageAtFirstSightMs;
+  const renewedAt = lastRenewedAt(observation);
   const collectAt = Math.min(renewedAt + settings.candidateGcAfterMs, goneAt(view, standing));
   if (at >= collectAt) return decideCollection(view, standing);
 
@@ -70,8 +70,7 @@ function after(at: Instant, moment: Instant): Instant {
 /**
  * True if a candidate has just renewed with a renewTime long before its last pingTime: its clock was set back. A
  * client-go candidate then renews in a loop, until its clock passes that pingTime or the coordinator writes an earlier
- * pingTime (rule 2). The pingTime of an ordinary unanswered ping is ahead of renewTime by no more than the age of the
- * renewal.
+ * one (rule 2). The pingTime of an unanswered ping is ahead of renewTime by no more than the age of the renewal.
  */
 function isClockSetBack({ at, input }: View, { candidate, observation }: Standing): boolean {
   const { renewTime, pingTime } = candidate;

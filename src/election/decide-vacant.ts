@@ -1,47 +1,36 @@
-import { grantTo, hasOwnPreference, nameStrategy, pingEach, removeOwnPreference } from './actions.ts';
+import { grantTo, nameStrategy, pingEach, removeOwnPreference } from './actions.ts';
 import {
   askAhead,
   contendersAmong,
   contendersToPing,
+  isRoundDue,
   nextRoundAt,
   nextWaveAt,
   reviveSome,
-  roundBackoffMs,
 } from './ask.ts';
-import { ackDueAt } from './candidate-observation.ts';
 import type { Reason } from './decision.ts';
 import type { Instant } from './model.ts';
-import { decideOutcome, type Outcome } from './outcome.ts';
+import { decideOutcome, type Leader, type Outcome } from './outcome.ts';
 import {
   ackDeadline,
+  answersDueAt,
   conflictParties,
   decideIgnoredWrites,
-  isPingPending,
   knownConflict,
   livenessExpiry,
   reinstatementTime,
   type Verdict,
 } from './verdict.ts';
-import { hasAnsweredSince, type Standing, standingsIn, type VacantView, type View } from './view.ts';
+import { type Standing, standingsIn, type VacantView } from './view.ts';
 
 /** Decides about a Lease without a valid holder: the first policy with a verdict wins. */
 export function decideVacant(view: VacantView): Verdict {
   return (
-    decideNamedThirdParty(view) ??
     decideIgnoredThirdParty(view) ??
     decideReserved(view) ??
     decideKnownConflict(view) ??
     decideElectionOrWait(view)
   );
-}
-
-/** Does nothing and sends no pings if the Lease names a third-party strategy: another controller decides. */
-function decideNamedThirdParty(view: VacantView): Verdict | undefined {
-  const { lease } = view.tenure;
-  const { outlook } = view;
-  if (outlook.kind !== 'thirdParty' || lease?.strategy !== outlook.strategy) return undefined;
-  if (lease.holderIdentity === undefined || hasOwnPreference(view)) return undefined;
-  return { reason: 'ThirdPartyStrategy' };
 }
 
 /** Backs off, without pings, if the server drops the name of a third-party strategy. */
@@ -54,48 +43,40 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
 
 /** Keeps a vacant Lease reserved until its former holder can no longer believe that it leads (rule 8). */
 function decideReserved(view: VacantView): Verdict | undefined {
-  const { reservation } = view.tenure;
-  const { outlook } = view;
+  const { outlook, standings, tenure, input } = view;
+  const { reservation } = tenure;
+  if (!reservation) return undefined;
+  const { holder, from, until, othersUntil } = reservation;
+  const reason = awaiting(view);
   // Do not write the strategy before the reservation ends: another controller may grant a vacant Lease at once.
-  if (reservation && outlook.kind === 'thirdParty')
-    return {
-      reason: awaiting(view),
-      recheckAt: [reservation.until, ackDeadline(view), livenessExpiry(view)],
-    };
-  if (!reservation || outlook.kind !== 'leader') return undefined;
+  if (outlook.kind === 'thirdParty')
+    return { reason, recheckAt: [until, ackDeadline(view), livenessExpiry(view)] };
+  if (outlook.kind !== 'leader') return undefined;
 
-  const former = view.standings.find(
-    ({ candidate, state }) => candidate.name === reservation.holder && state !== 'Deleting',
-  );
+  const former = standings.find(({ candidate, state }) => candidate.name === holder && state !== 'Deleting');
   // Before this time, another former holder may lead.
-  const returnsAt = Math.max(reservation.from, reservation.othersUntil);
-  const hasAnswered = former?.isAlive && hasAnsweredSince(former.observation, reservation.from);
+  const returnsAt = Math.max(from, othersUntil);
+  const { sentAt = Number.NEGATIVE_INFINITY, ackedAt } = former?.observation.ping ?? {};
+  const hasAnswered = former?.isAlive && ackedAt !== undefined && sentAt >= from;
   if (former && hasAnswered && view.at >= returnsAt) {
-    const alone = decideOutcome([former.candidate]);
-    if (alone.kind === 'leader') {
-      return {
-        reason: 'FormerHolderAnswered',
-        actions: grantTo(view, former.candidate.name, outlook.strategy),
-      };
-    }
+    const { candidate: leader } = former;
+    if (decideOutcome([leader]).kind === 'leader')
+      return { reason: 'FormerHolderAnswered', actions: grantTo(view, { ...outlook, leader }) };
   }
   // Ping the candidates late enough that their answers still count when the reservation ends.
-  const formerAt = Math.max(reservation.from, returnsAt - view.input.settings.electionDurationMs);
-  const isAsked = former?.observation.ping !== undefined && former.observation.ping.sentAt >= formerAt;
-  const isFormerDue = view.at >= formerAt && !isAsked;
-  const othersAt = reservation.until - view.input.settings.electionDurationMs;
-  const others =
-    view.at < othersAt
-      ? []
-      : askAhead(view, reservation.until).filter(({ name }) => name !== former?.candidate.name);
+  const formerAt = Math.max(from, returnsAt - input.settings.electionDurationMs);
+  const isFormerDue = view.at >= formerAt && sentAt < formerAt;
+  const othersAt = until - input.settings.electionDurationMs;
+  const isAsking = view.at >= othersAt;
+  const others = isAsking ? askAhead(view, until).filter(({ name }) => name !== holder) : [];
   return {
-    reason: awaiting(view),
+    reason,
     actions: [...pingEach(view, former && isFormerDue ? [former] : [], 'election'), ...others],
     recheckAt: [
-      ...[reservation.until, returnsAt, formerAt, othersAt],
+      ...[until, returnsAt, formerAt, othersAt],
       ...[ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
     ],
-    isAsking: view.at >= othersAt,
+    isAsking,
   };
 }
 
@@ -107,39 +88,35 @@ function awaiting({ tenure }: VacantView): Reason {
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;
-  if (standingsIn(view.standings, 'Awaiting').length > 0 || view.at >= nextRoundAt(view)) return undefined;
+  if (standingsIn(view.standings, 'Awaiting').length > 0 || isRoundDue(view)) return undefined;
   return conflictVerdict(view, conflict);
 }
 
 function decideElectionOrWait(view: VacantView): Verdict {
-  const { standings, at } = view;
-  const isRoundDue = at >= nextRoundAt(view);
+  const { standings } = view;
+  const isRound = isRoundDue(view);
+  const isConflict = knownConflict(view) !== undefined;
   // Each later round of a conflict pings the live parties again, so that a crashed party no longer counts.
-  const parties = isRoundDue && knownConflict(view) !== undefined ? standingsIn(standings, 'Live') : [];
+  const parties = isRound && isConflict ? standingsIn(standings, 'Live') : [];
   const present = parties.length > 0 ? [] : view.live;
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
-  // Do not wait for the holder that has just expired: its missed renewals show that it is silent. It takes
-  // part if it answers (rule 3).
-  const isSettled = contenders.every((standing) => isJustExpired(view, standing));
+  // Do not wait for the holder that has just expired: it was silent. It takes part if it answers (rule 3). In a conflict,
+  // it may have answered since.
+  const expired = isConflict ? undefined : view.input.memory.record?.holder;
+  const isSettled = contenders.every(({ candidate }) => candidate.name === expired);
   const verdict = isSettled ? decideSettled(view, decideOutcome(present)) : undefined;
   if (verdict) return verdict;
-  if (contenders.length === 0) return decideLastResort(view, isRoundDue);
+  if (contenders.length === 0) return decideLastResort(view);
 
   const asked = contendersToPing(view, contenders);
-  const revived = isRoundDue ? reviveSome(view) : [];
   return {
     reason: 'AwaitingAcks',
-    actions: [...pingEach(view, asked, 'election'), ...pingEach(view, revived, 'revival')],
+    actions: [...pingEach(view, asked, 'election'), ...pingEach(view, reviveSome(view), 'revival')],
     recheckAt: [ackDeadline(view), nextWaveAt(view), livenessExpiry(view), reinstatementTime(view)],
-    isRound: isRoundDue,
+    isRound,
     isAsking: true,
   };
-}
-
-/** True for a holder whose record has expired. False in a known conflict, because its parties may have answered since. */
-function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
-  return view.input.memory.record?.holder === candidate.name && knownConflict(view) === undefined;
 }
 
 /** Decides an election if no missing answer can change its result. Undefined if no candidate can lead. */
@@ -156,17 +133,14 @@ function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined 
   }
 }
 
-function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leader' }>): Verdict {
+function grantVerdict(view: VacantView, outcome: Leader): Verdict {
   const { reservation, need } = view.tenure;
-  if (reservation) {
-    return { reason: awaiting(view), recheckAt: [reservation.until, livenessExpiry(view)] };
-  }
+  if (reservation) return { reason: awaiting(view), recheckAt: [reservation.until, livenessExpiry(view)] };
   const settlesAt = firstElectionSettlesAt(view);
-  if (view.at < settlesAt) {
+  if (view.at < settlesAt)
     return { reason: 'FirstElectionSettling', recheckAt: [settlesAt, livenessExpiry(view)] };
-  }
   const revises = need === 'GrantRevised' ? 'holderLost' : undefined;
-  return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy, revises) };
+  return { reason: need, actions: grantTo(view, outcome, revises) };
 }
 
 /** The wait ends if no candidate appears for this share of `settleMs`: 75 ms by default (ADR 42). */
@@ -183,75 +157,56 @@ function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Insta
 }
 
 function conflictVerdict(view: VacantView, conflict: string): Verdict {
-  // If all candidates are fresh, they conflict without a ping: the backoff starts here.
-  const isRound = view.at >= nextRoundAt(view);
   return {
     reason: 'StrategyConflict',
     actions: removeOwnPreference(view),
     recheckAt: [
-      isRound ? view.at + roundBackoffMs(view, 1) : nextRoundAt(view),
+      nextRoundAt(view),
       // A party that renewed just before its ping counts as live for a moment, even if it has crashed since.
-      ...standingsIn(view.standings, 'Live')
-        .filter((standing) => isPingPending(view, standing))
-        .map(({ observation: { ping } }) => ping && ackDueAt(ping, view.input.settings)),
+      ...answersDueAt(view, standingsIn(view.standings, 'Live')),
       reinstatementTime(view),
     ],
     conflict,
-    isRound,
+    // If all candidates are fresh, they conflict without a ping: the backoff starts here.
+    isRound: isRoundDue(view),
   };
 }
 
-/** Lets held-back candidates lead if no other candidate can: those with the fewest lapses first (rules 3 and 7). */
-function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
-  const { standings, at } = view;
+/**
+ * Lets held-back candidates lead if no other candidate can: those with the fewest lapses first (rules 3 and 7). Pings
+ * those that have released the Lease: they may lead after an answer.
+ */
+function decideLastResort(view: VacantView): Verdict {
+  const { standings, input, at } = view;
+  const { lapses, withdrawals } = input.memory;
+  const isAskedAgain = ({ candidate: { name }, observation: { ping } }: Standing) =>
+    ping !== undefined && ping.sentAt >= (withdrawals.get(name) ?? at);
+  const hasAnswered = (standing: Standing) =>
+    standing.isAlive && isAskedAgain(standing) && standing.observation.ping?.ackedAt !== undefined;
   const reserve = standings.filter(
-    ({ state, isAlive, candidate, observation }) =>
-      state === 'Lapsed' ||
-      (state === 'Withdrawn' && isAlive && hasAnsweredSince(observation, withdrawnAt(view, candidate.name))),
+    (standing) => standing.state === 'Lapsed' || (standing.state === 'Withdrawn' && hasAnswered(standing)),
   );
-  const lapsesOf = ({ candidate }: Standing) => view.input.memory.lapses.get(candidate.name)?.count ?? 0;
+  const lapsesOf = ({ candidate }: Standing) => lapses.get(candidate.name)?.count ?? 0;
   const fewest = Math.min(...reserve.map(lapsesOf));
   const first = reserve.filter((standing) => lapsesOf(standing) === fewest);
-  if (first.length > 0 && !first.some(({ isAlive }) => isAlive)) return decideAskingHeldBack(view, first);
   const alive = reserve.filter(({ isAlive }) => isAlive);
-  for (const some of [first.filter(({ isAlive }) => isAlive), alive]) {
+  const best = first.filter(({ isAlive }) => isAlive);
+  if (first.length > 0 && best.length === 0)
+    return {
+      reason: 'AwaitingAcks',
+      actions: pingEach(view, contendersToPing(view, first), 'election'),
+      recheckAt: [...answersDueAt(view, first), nextWaveAt(view), reinstatementTime(view)],
+      isAsking: true,
+    };
+  for (const some of [best, alive]) {
     const outcome = decideOutcome([...view.live, ...some.map(({ candidate }) => candidate)]);
     if (outcome.kind === 'leader') return grantVerdict(view, outcome);
   }
+  const toAsk = standingsIn(standings, 'Withdrawn').filter((standing) => !isAskedAgain(standing));
   return {
     reason: view.outcome.kind === 'noneElectable' ? 'NoElectableCandidates' : 'NoLiveCandidates',
-    actions: [
-      ...pingEach(view, withdrawnToPing(view), 'election'),
-      ...pingEach(view, isRoundDue ? reviveSome(view) : [], 'revival'),
-    ],
-    recheckAt: [
-      isRoundDue ? at + roundBackoffMs(view, 1) : nextRoundAt(view),
-      ...[reinstatementTime(view), livenessExpiry(view)],
-    ],
-    isRound: isRoundDue,
+    actions: [...pingEach(view, toAsk, 'election'), ...pingEach(view, reviveSome(view), 'revival')],
+    recheckAt: [nextRoundAt(view), reinstatementTime(view), livenessExpiry(view)],
+    isRound: isRoundDue(view),
   };
-}
-
-function decideAskingHeldBack(view: VacantView, heldBack: readonly Standing[]): Verdict {
-  const answersDue = heldBack.flatMap(({ observation: { ping } }) =>
-    ping && ping.ackedAt === undefined ? [ackDueAt(ping, view.input.settings)] : [],
-  );
-  return {
-    reason: 'AwaitingAcks',
-    actions: pingEach(view, contendersToPing(view, heldBack), 'election'),
-    recheckAt: [...answersDue, nextWaveAt(view), reinstatementTime(view)],
-    isAsking: true,
-  };
-}
-
-/** Returns withdrawn candidates that were not pinged. They are pinged as the last resort. */
-function withdrawnToPing(view: VacantView): readonly Standing[] {
-  return standingsIn(view.standings, 'Withdrawn').filter(
-    ({ candidate, observation: { ping } }) =>
-      ping === undefined || ping.sentAt < withdrawnAt(view, candidate.name),
-  );
-}
-
-function withdrawnAt({ input, at }: View, name: string): Instant {
-  return input.memory.withdrawals.get(name) ?? at;
 }

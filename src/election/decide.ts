@@ -1,4 +1,4 @@
-import { pingTo, removeOwnPreference, updateLease } from './actions.ts';
+import { hasOwnPreference, pingTo, removeOwnPreference, updateLease } from './actions.ts';
 import { decideHeld } from './decide-held.ts';
 import { decideHousekeeping } from './decide-housekeeping.ts';
 import { decideVacant } from './decide-vacant.ts';
@@ -10,39 +10,39 @@ import {
   holderEndIn,
   isEvidenceAsked,
   isHeld,
-  isVacant,
   surveyElection,
+  type VacantView,
   type View,
 } from './view.ts';
 
 /** Decides what to do about one Lease. A pure function: the caller applies the decision. */
 export function decideElection(input: ElectionInput, now: Now): Decision {
   const view = surveyElection(input, now);
-  if (input.name === coordinatorLease.name) {
-    return toDecision(view, { reason: 'CoordinatorLease' }, {});
-  }
+  if (input.name === coordinatorLease.name) return toDecision(view, { reason: 'CoordinatorLease' }, {});
+  const housekeeping = decideHousekeeping(view);
   // The server refuses every write to this Lease. The housekeeping of its candidates continues.
-  if (!isLeaseName(input.name)) {
-    return toDecision(view, { reason: 'InvalidLeaseName' }, decideHousekeeping(view));
-  }
+  if (!isLeaseName(input.name)) return toDecision(view, { reason: 'InvalidLeaseName' }, housekeeping);
   const verdict = decideVerdict(view);
   const recheckAt = [...(verdict.recheckAt ?? []), priorityEnd(view)];
-  return toDecision(view, { ...verdict, recheckAt }, decideHousekeeping(view));
+  return toDecision(view, { ...verdict, recheckAt }, housekeeping);
 }
 
 function decideVerdict(view: View): Verdict {
   if (view.standings.every(({ state }) => state === 'Deleting')) {
     return decidePlainElector(view) ?? { reason: 'NoCandidates', actions: removeOwnPreference(view) };
   }
-  if (isHeld(view)) return decideHeld(view);
-  if (isVacant(view)) return decideVacant(view);
-  throw new TypeError('a Lease is either held or vacant');
+  if (isLeftToThirdParty(view)) return { reason: 'ThirdPartyStrategy' };
+  return isHeld(view) ? decideHeld(view) : decideVacant(view as VacantView);
 }
 
-/**
- * Empties the Lease of a plain elector as soon as there is proof that the elector has ended. The next elector that
- * reads the Lease can then take it (rule 17).
- */
+/** True if the Lease names a third-party strategy: another controller decides, so no candidate is pinged (rule 4). */
+function isLeftToThirdParty(view: View): boolean {
+  const { outlook, tenure } = view;
+  if (outlook.kind !== 'thirdParty' || tenure.lease?.strategy !== outlook.strategy) return false;
+  return tenure.lease.holderIdentity !== undefined && !hasOwnPreference(view);
+}
+
+/** Empties the Lease of a plain elector that has provably ended. The next elector can then take it (rule 17). */
 function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
   if (!tenure.lease || !isEvidenceAsked(input)) return undefined;
   const reason = 'PlainElector';
@@ -51,16 +51,11 @@ function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
   if (tenure.need !== 'HolderEnded') return { reason };
   // Another former holder may still believe that it leads (rule 8).
   if (tenure.reservation) return { reason, recheckAt: [tenure.reservation.until] };
-  const release = updateLease(input, tenure.lease, { kind: 'release', renewTime: now.wall });
-  return { reason: 'HolderEnded', actions: [release] };
+  const actions = updateLease(input, tenure.lease, { kind: 'release', renewTime: now.wall });
+  return { reason: 'HolderEnded', actions };
 }
 
-const order: Record<Action['kind'], number> = {
-  CreateLease: 0,
-  UpdateLease: 0,
-  PingCandidate: 1,
-  DeleteCandidate: 2,
-};
+const ORDER: readonly Action['kind'][] = ['CreateLease', 'UpdateLease', 'PingCandidate', 'DeleteCandidate'];
 
 /** Completes a verdict: adds the housekeeping, drops conflicting pings, and sorts the actions. */
 export function toDecision(
@@ -68,31 +63,23 @@ export function toDecision(
   verdict: Verdict,
   housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
 ): Decision {
-  // Drop a ping to a candidate that is deleted: the ping would change the resourceVersion, and the deletion would fail.
-  const doomed = new Set(
-    housekeeping.actions?.map((action) => (action.kind === 'DeleteCandidate' ? action.uid : undefined)),
-  );
-  // Send only one ping per candidate: the first ping changes the resourceVersion, so the server would refuse the second.
-  const pinged = new Set<string>();
-  const actions = (verdict.actions ?? []).filter((action) => {
-    if (action.kind !== 'PingCandidate') return true;
-    const isFirst = !doomed.has(action.uid) && !pinged.has(action.uid);
-    pinged.add(action.uid);
-    return isFirst;
-  });
+  const { actions: chores = [] } = housekeeping;
+  // Of several writes to a candidate, the server would refuse all but the first. A deletion replaces a ping.
+  const written = new Set(chores.flatMap((action) => (action.kind === 'DeleteCandidate' ? action.uid : [])));
+  const isFirst = (action: Action): boolean => {
+    const { size } = written;
+    return action.kind !== 'PingCandidate' || written.add(action.uid).size > size;
+  };
+  const actions = (verdict.actions ?? []).filter(isFirst);
   // Ping both candidates with one name: the candidate that answers counts (rule 13).
   for (const twin of view.twins) {
-    const ping = actions.find(
-      (action) => action.kind === 'PingCandidate' && action.name === twin.candidate.name,
-    );
-    if (ping?.kind === 'PingCandidate' && !isPingPending(view, twin) && twin.state !== 'Deleting')
-      actions.push(pingTo(view, twin, ping.purpose));
+    const ping = actions.find((one) => one.kind === 'PingCandidate' && one.name === twin.candidate.name);
+    if (ping?.kind !== 'PingCandidate' || isPingPending(view, twin) || twin.state === 'Deleting') continue;
+    written.add(twin.candidate.uid);
+    actions.push(pingTo(view, twin, ping.purpose));
   }
-  const busy = new Set(actions.map((action) => (action.kind === 'PingCandidate' ? action.uid : undefined)));
-  for (const action of housekeeping.actions ?? []) {
-    if (action.kind !== 'PingCandidate' || !busy.has(action.uid)) actions.push(action);
-  }
-  actions.sort((a, b) => order[a.kind] - order[b.kind]);
+  actions.push(...chores.filter(isFirst));
+  actions.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
   const { recheckAt = [], lateAt } = verdict;
   const steadyUntil = earliestAfter(view.at, [...recheckAt, ...(housekeeping.recheckAt ?? [])]);
   const time = earliestAfter(view.at, [steadyUntil, lateAt]);

@@ -1,17 +1,16 @@
 import type { PingPurpose } from './candidate-observation.ts';
 import type { Grant } from './lease-memory.ts';
-import type { CandidateSource, Instant, MicroTime } from './model.ts';
+import type { Instant, LeaseCandidate, MicroTime } from './model.ts';
 import type { Outcome } from './outcome.ts';
 import { firstOf, strategies } from './strategies.ts';
 import type { Standing, Tenure } from './view.ts';
 
-/** Asks a candidate for a sign of life. The server refuses the write if `resourceVersion` has changed. */
-export interface PingCandidate {
+/** The state of a candidate that an action rests on. The server refuses the action if it has changed. */
+type CandidateVersion = Pick<LeaseCandidate, 'source' | 'name' | 'uid' | 'resourceVersion'>;
+
+/** Asks a candidate for a sign of life. */
+export interface PingCandidate extends CandidateVersion {
   readonly kind: 'PingCandidate';
-  readonly source: CandidateSource;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
   readonly pingTime: MicroTime;
   readonly purpose: PingPurpose;
 }
@@ -43,10 +42,7 @@ export interface UpdateLease {
 
 /** What an UpdateLease changes. Each kind writes only the fields that its comment lists. */
 export type LeaseChange =
-  /**
-   * Writes holderIdentity, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions and strategy. Removes
-   * preferredHolder.
-   */
+  /** Writes all fields of the spec. Removes preferredHolder. */
   | {
       readonly kind: 'grant';
       readonly grant: Grant;
@@ -55,20 +51,14 @@ export type LeaseChange =
     }
   /** Writes preferredHolder and strategy. The holder stays. */
   | { readonly kind: 'prefer'; readonly preferredHolder: string; readonly strategy: string }
-  /**
-   * Writes holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds and leaseTransitions: no candidate
-   * holds the Lease until the duration is over.
-   */
+  /** Writes the fence as holder, both times, duration and leaseTransitions: no candidate holds the Lease. */
   | {
       readonly kind: 'fence';
       readonly renewTime: MicroTime;
       readonly leaseDurationSeconds: number;
       readonly leaseTransitions: number;
     }
-  /**
-   * Writes holderIdentity '', acquireTime, renewTime and leaseDurationSeconds 1, as a release by client-go does: the
-   * plain elector that held the Lease has ended (rule 17).
-   */
+  /** Writes holder '', both times and duration 1, as client-go's release: the plain elector has ended (rule 17). */
   | { readonly kind: 'release'; readonly renewTime: MicroTime }
   /** Removes preferredHolder. `hasFailed`: whether the reason is that the preferred candidate has failed. */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
@@ -80,13 +70,9 @@ export type LeaseChange =
       readonly removesPreferredHolder: boolean;
     };
 
-/** Deletes a candidate that has been silent for hours. Fails if the candidate was replaced or changed in the meantime. */
-export interface DeleteCandidate {
+/** Deletes a candidate that has been silent for hours. */
+export interface DeleteCandidate extends CandidateVersion {
   readonly kind: 'DeleteCandidate';
-  readonly source: CandidateSource;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
 }
 
 export type Action = CreateLease | UpdateLease | PingCandidate | DeleteCandidate;
@@ -175,9 +161,7 @@ export type Reason = keyof typeof REASONS;
 /** Every reason. Metrics show zero for reasons that have not occurred. */
 export const reasons = Object.keys(REASONS) as readonly Reason[];
 
-type LeaseWrite = Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>;
-
-export function isLeaseWrite(action: Action): action is LeaseWrite {
+export function isLeaseWrite(action: Action): action is CreateLease | UpdateLease {
   return action.kind === 'CreateLease' || action.kind === 'UpdateLease';
 }
 
@@ -191,11 +175,8 @@ export function grantOf({ actions }: Decision): Grant | undefined {
 }
 
 export function preferredBy({ actions }: Decision): string | undefined {
-  return actions
-    .map((action) =>
-      action.kind === 'UpdateLease' && action.change.kind === 'prefer' ? action.change : undefined,
-    )
-    .find((change) => change !== undefined)?.preferredHolder;
+  const changes = actions.map((action) => (action.kind === 'UpdateLease' ? action.change : undefined));
+  return changes.find((change) => change?.kind === 'prefer')?.preferredHolder;
 }
 
 /** True if a decision writes the Lease or deletes a candidate. Pings alone do not change the result of an election. */
@@ -230,16 +211,13 @@ export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINI
 }
 
 /** One candidate of a decision, and why it is not the leader. */
-export interface CandidateAccount {
-  readonly name: string;
-  readonly binaryVersion: string | undefined;
-  readonly emulationVersion: string | undefined;
+export interface CandidateAccount
+  extends Pick<LeaseCandidate, 'name' | 'binaryVersion' | 'emulationVersion'> {
   readonly state: Standing['state'];
   /** The criterion by which the candidate lost, or its state; undefined for the chosen candidate. */
   readonly lostBy: string | undefined;
 }
 
-/** Returns every candidate of the decision's standings, and why it is not the leader. */
 export function explainCandidates(decision: Decision): readonly CandidateAccount[] {
   const { outcome, standings } = decision;
   const chosen = chosenBy(decision);
@@ -264,11 +242,8 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
     // A leader never yields because of age or name (rule 5).
     return winner.isHolder ? 'AsGoodAsHolder' : 'NotChosen';
   };
-  return standings.map((standing) => ({
-    name: standing.candidate.name,
-    binaryVersion: standing.candidate.binaryVersion,
-    emulationVersion: standing.candidate.emulationVersion,
-    state: standing.state,
-    lostBy: lostBy(standing),
-  }));
+  return standings.map((standing) => {
+    const { name, binaryVersion, emulationVersion } = standing.candidate;
+    return { name, binaryVersion, emulationVersion, state: standing.state, lostBy: lostBy(standing) };
+  });
 }

@@ -7,22 +7,18 @@ import {
   withBelief,
   withMore,
 } from './beliefs.ts';
-import type { Grant, LeaseMemory } from './lease-memory.ts';
+import type { Grant, LeaseMemory, SupposedGrant } from './lease-memory.ts';
 import { FENCE, type Instant, type Lease, type Now } from './model.ts';
 import type { ElectionInput } from './view.ts';
 
 // The beliefs of former holders whose renewals this process did not see (rule 8).
 
-/**
- * The longest time without a watch, in milliseconds. In this time, a process may miss a Lease that is created and
- * deleted.
- */
+/** The longest time without a watch, in ms. Meanwhile, a process may miss a Lease that is created and deleted. */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
- * Returns the memory with an additional former holder that this process never saw and that last renewed at `renewedAt`.
- * `before`: its renewal was so long ago that its duration is over. The assumed duration is the maximum of the durations
- * of known holders, `leastMs`, and client-go's default.
+ * Returns the memory with a former holder that this process never saw and that last renewed at `renewedAt`. `before`: so
+ * long ago that its duration is over. Assumes the longest duration of known holders, `leastMs` and client-go's default.
  */
 export function withUnknown(
   memory: LeaseMemory,
@@ -44,10 +40,9 @@ export function withUnknown(
 
 /**
  * Returns the memory after the holder of its record has lost the Lease without releasing it.
- * - `hasRenewed` says whether the holder has renewed since this process last saw it:
- * - `perhaps`: it may have renewed, because no watch could show a renewal. A renewal lasts at least `leastMs`, the
- *   duration in the Lease now.
- * - `before`: it may have renewed, but another coordinator has waited for its whole duration since.
+ * - `perhaps`: it may have renewed unseen. A renewal lasts at least `leastMs`, the duration in the Lease now.
+ * - `before`: it may have renewed unseen, but another coordinator has waited for its whole duration since.
+ * - `no`: it has not renewed since this process last saw it.
  */
 export function withLoss(
   memory: LeaseMemory,
@@ -76,10 +71,7 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/**
- * True if the writer of renewTime has set the duration of a release: one second. Without field ownership, another client
- * may have set it.
- */
+/** True if the writer of renewTime, by field ownership, has set the duration of a release: one second. */
 export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: Lease): boolean {
   return leaseDurationSeconds === 1 && isDurationHolders === true;
 }
@@ -118,28 +110,28 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
   const isOthers = isUnseen && unrenewedGrant.holder !== holder;
   return {
     ...next,
-    ...(isOthers && { beliefs: withMore(next.beliefs, supposed(memory, unrenewedGrant, at).belief) }),
+    ...(isOthers && { beliefs: withMore(next.beliefs, beliefBy(memory, unrenewedGrant, at)) }),
     ...(isUnseen && { unrenewedGrant: undefined }),
     // The server may still refuse this grant.
     ...(isSupposed && { grantOnItsWay: undefined, supposedGrant: supposed(memory, grantOnItsWay, at) }),
   };
 }
 
-/** Records that the answer to a grant was lost. If the grant was written, its holder may renew until `unseenUntil`. */
-export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): LeaseMemory {
+/** Records that the answer to a grant was lost. If the grant was written, its holder may renew unseen for `gapMs`. */
+export function loseGrant(memory: LeaseMemory, at: Instant, gapMs = LONGEST_GAP_MS): LeaseMemory {
   const { grantOnItsWay, lostGrants } = memory;
   if (!grantOnItsWay) return memory;
   return {
     ...memory,
     grantOnItsWay: undefined,
-    lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, unseenUntil)],
+    lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, at + gapMs)],
   };
 }
 
 /** Records that the previous grant stays without an answer, because another grant is sent now. */
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
-  const next = loseGrant(memory, at);
+  const next = loseGrant(memory, at, 0);
   const { lostGrants } = next;
   const lost = new Map(lostGrants.map((one) => [one.grant.holder, one]));
   return {
@@ -152,9 +144,8 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory after the server wrote a grant on a known state of the Lease. This shows that the server did not
- * write the earlier grants whose answers were lost. There is one exception: if this grant created the Lease, an earlier
- * grant may have created a Lease that was taken up and deleted before.
+ * Returns the memory after the server wrote a grant on a known state of the Lease: it did not write the earlier grants
+ * whose answers were lost. But if this grant created the Lease, an earlier one may have created a Lease that is deleted.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -165,29 +156,28 @@ export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory 
 /** Returns the memory with a belief for each lost grant, as if its holder had taken it up and renewed until `at`. */
 function withLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   let { beliefs } = memory;
-  for (const { grant } of memory.lostGrants) beliefs = withMore(beliefs, supposed(memory, grant, at).belief);
+  for (const { grant } of memory.lostGrants) beliefs = withMore(beliefs, beliefBy(memory, grant, at));
   return { ...memory, beliefs, lostGrants: [] };
 }
 
-/** Returns the grant, and the belief of its holder if that holder took up the grant and last renewed at `renewedAt`. */
-export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds' | 'isReturn'>>(
+export function supposed(memory: LeaseMemory, grant: Grant, at: Instant, renewedAt = at): SupposedGrant {
+  return { grant, belief: beliefBy(memory, grant, at, renewedAt) };
+}
+
+/** Returns the belief of a grant's holder if that holder took up the grant and last renewed at `renewedAt`. */
+export function beliefBy(
   { beliefs, lostGrants, usualDurationMs }: LeaseMemory,
-  grant: G,
+  { holder, leaseDurationSeconds, isReturn }: Pick<Grant, 'holder' | 'leaseDurationSeconds' | 'isReturn'>,
   at: Instant,
   renewedAt = at,
-): { readonly grant: G; readonly belief: Belief } {
-  const { holder, leaseDurationSeconds, isReturn } = grant;
+): Belief {
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
-  // A grant that returns the Lease only covers the time for which the holder may lead anyway. A renewal would have
-  // another duration.
+  // A grant that returns the Lease lasts only for the rest of an earlier term. A renewal would have another duration.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
   // The answer was sent after the first loss, so the first lostAt stays.
   const lostAt = known?.lostAt ?? at;
-  return {
-    grant,
-    belief: { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt },
-  };
+  return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }
 
 /** After a holder has renewed for this long, no former holder can believe that it leads, in milliseconds. */
@@ -209,25 +199,20 @@ export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
  * takes over has watched before, but its watch may lag behind the former coordinator: a Lease that seems missing may have
  * existed until now.
  */
-export function observeBeginning(
-  input: ElectionInput,
-  { monotonic: at }: Now,
-  beginning: Beginning,
-): LeaseMemory {
+export function observeBeginning(input: ElectionInput, now: Now, beginning: Beginning): LeaseMemory {
   const { lease, memory, candidates, settings } = input;
+  const { monotonic: at } = now;
   const hadElection = beginning === 'firstEver' ? hasOldCandidate(input, at) : candidates.length > 0;
   if (!hadElection || (lease && beginning === 'takeOver')) return memory;
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease)) return memory;
-    // A coordinator grants the Lease to a candidate only after the duration of the former holder is over. A fence or
-    // another client may take the Lease earlier.
+    // A coordinator waits for the duration of the former holder before it grants the Lease. Other clients may not wait.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);
   }
-  // A participant releases only its own Lease. A Lease without renewTime was created without a holder, for
-  // another controller to grant (rule 4).
+  // A participant releases only its own Lease. A Lease without renewTime never had a holder (rule 4).
   const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);
   // If the former coordinator created the Lease, this process does not see its holder's renewals until the next list.
   const unseenUntil = beginning === 'takeOver' ? at + LONGEST_GAP_MS : at;

@@ -5,10 +5,7 @@ export interface Pod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /**
-   * The hostname in the identities of client-go and controller-runtime. A Pod on the host network has the hostname of
-   * its node.
-   */
+  /** As in the identities of client-go and controller-runtime. On the host network, it is the hostname of the node. */
   readonly hostname: string;
   readonly isOnHostNetwork: boolean;
   /** The kubelet created the Pod from a file. Its status says nothing about a candidate with another uid. */
@@ -27,7 +24,6 @@ export interface Pod {
 
 export interface PodContainer {
   readonly name: string;
-  /** The instance that is running now. */
   readonly running: ContainerInstance | undefined;
   /** The two latest instances that have ended. */
   readonly ended: readonly EndedInstance[];
@@ -68,7 +64,6 @@ export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Inst
   };
 }
 
-/** The Pods that may run a holder. */
 export interface PossiblePods {
   readonly pods: readonly ObservedPod[];
   /** When several Pods last had the hostname in the identity of a plain elector; undefined: never. */
@@ -98,9 +93,7 @@ export interface Holding {
   readonly lease: Lease;
   /** The holder's candidate. */
   readonly candidate: LeaseCandidate | undefined;
-  /** Whether the Lease has any candidates. */
   readonly hasCandidates: boolean;
-  /** Whether the Namespace asks for crash evidence. */
   readonly isAskedByNamespace: boolean;
 }
 
@@ -108,7 +101,6 @@ export type HolderBinding<P extends Pod> =
   | {
       readonly kind: 'bound';
       readonly pod: P;
-      /** The container of the leading program. */
       readonly container: PodContainer;
       /** Whether it is the only container, or this project's annotation names it. */
       readonly isSure: boolean;
@@ -121,6 +113,7 @@ export type HolderBinding<P extends Pod> =
  */
 export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly P[]): HolderBinding<P> {
   const { lease, candidate } = holding;
+  const unbound = (missing: MissingBinding) => ({ kind: 'unbound', missing }) as const;
   const pod = candidate?.pod ? pods.find(({ uid }) => uid === candidate.pod?.uid) : podOfPlain(holding, pods);
   if (pod === undefined) return unbound('NoPod');
   if (typeof pod === 'string') return unbound(pod);
@@ -133,10 +126,6 @@ export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly 
     return unbound('NotAsked');
   const isSure = pod.containers.length === 1 || namedContainer(candidate, lease, pod) !== undefined;
   return { kind: 'bound', pod, container, isSure };
-}
-
-function unbound(missing: MissingBinding): HolderBinding<never> {
-  return { kind: 'unbound', missing };
 }
 
 /** Whether the holder of the Lease is a plain elector: the Lease has no elections and is not the heartbeat of a node. */

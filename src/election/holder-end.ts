@@ -25,62 +25,53 @@ export const MISSING_PROOFS = {
 
 export type MissingProof = keyof typeof MISSING_PROOFS;
 
-/**
- * `ends`: there is proof that the holder has ended, unless it renews before `at`. `unproven`: there is no proof, and the
- * Lease has to expire.
- */
+/** `ends`: it is proven that the holder has ended, unless it renews before `at`. `unproven`: the Lease has to expire. */
 export type HolderEnd =
   | { readonly kind: 'ends'; readonly at: Instant; readonly instance: EndedInstance }
   | { readonly kind: 'unproven'; readonly missing: MissingProof };
 
-/** Everything that the proof depends on. */
 export interface EndEvidence extends Holding {
   readonly memory: LeaseMemory;
   /** The Pod in the candidate's ownerReferences, or the Pods with the hostname in the identity of a plain elector. */
   readonly possible: PossiblePods;
 }
 
-/**
- * Returns when there is proof that the holder of a Lease has ended (rule 17). The comments (a) to (e) name the
- * conditions of the rule.
- */
+/** Returns when there is proof that the holder of a Lease has ended: the conditions (a) to (e) of rule 17. */
 export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const { lease, memory, candidate, possible } = evidence;
   // (a) Bound: the holder is a process in one container of one Pod.
-  const binding = bindToContainer(
-    evidence,
-    possible.pods.map(({ pod }) => pod),
-  );
+  const pods = possible.pods.map(({ pod }) => pod);
+  const binding = bindToContainer(evidence, pods);
   if (binding.kind === 'unbound') return unproven(binding.missing);
   const { pod, container, isSure } = binding;
   const observed = possible.pods.find((each) => each.pod === pod);
   if (observed === undefined) return unproven('NoPod');
-  if (candidate === undefined && !isOlderThanTerm(observed.seenAt, possible.sharedAt, memory.record))
-    return unproven('PodTooNew');
+  const { record } = memory;
+  const { acquiredAfter = Number.NEGATIVE_INFINITY } = record ?? {};
+  // Another Pod that had the hostname of a plain elector may be gone, while its process lives on.
+  const isOlderThanTerm = Math.max(observed.seenAt, possible.sharedAt ?? observed.seenAt) < acquiredAfter;
+  if (candidate === undefined && !isOlderThanTerm) return unproven('PodTooNew');
 
   // (b) Exited: the kubelet has seen the end of an instance that was running before.
-  const { record } = memory;
   const [lastEnded] = container.ended;
   if (record === undefined || lastEnded === undefined) return unproven('ContainerRuns');
   const renewTime = holdersRenewTime(lease, memory);
   if (renewTime === undefined) return unproven('HolderNeverRenewed');
   const instance = container.ended.find((ended) => ranAt(ended, renewTime));
-  if (instance === undefined) {
+  if (instance === undefined)
     return unproven(container.ended.every(isMadeUp) ? 'EndMadeUp' : 'OtherInstance');
-  }
   if (isMadeUp(instance)) return unproven('EndMadeUp');
   if (!observed.seenRunning.has(instance.id)) return unproven('NeverSeenRunning');
 
   // (c) Same incarnation: no other instance can have renewed the Lease.
-  const others = [container.running, ...container.ended].filter((other) => other !== undefined);
-  const mayBeAnothers = others.some(
-    ({ id, startedAt = 0n }) =>
-      id !== instance.id && startedAt >= (instance.startedAt ?? 0n) && startedAt <= renewTime,
-  );
+  const instances = [container.running, ...container.ended].filter((one) => one !== undefined);
+  const others = instances.filter(({ id }) => id !== instance.id);
+  const { startedAt: from = 0n } = instance;
+  const mayBeAnothers = others.some(({ startedAt = 0n }) => startedAt >= from && startedAt <= renewTime);
   const acquireTime = lease.isAcquireTimeRenewers ? lease.acquireTime : undefined;
   if (mayBeAnothers || (acquireTime !== undefined && !ranAt(instance, acquireTime)))
     return unproven('OtherInstance');
-  const hasRunSince = others.some(({ id, startedAt = 0n }) => id !== instance.id && startedAt > renewTime);
+  const hasRunSince = others.some(({ startedAt = 0n }) => startedAt > renewTime);
   if (!hasRunSince && renewTime >= earliestRestart(pod, container, instance)) return unproven('RenewedAtEnd');
 
   // A renewal that was seen later than the ended holder's last requests may be a later run's, whose clock was set back.
@@ -91,19 +82,6 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   // requests have arrived.
   const at = Math.max(endSeenAt, record.since) + silenceMs(record, isSure);
   return { kind: 'ends', at, instance };
-}
-
-/**
- * Whether the Pod of a plain elector was known before the holder acquired the Lease, and no other Pod had its hostname
- * since. A Pod that is gone may have had the same hostname, and its process may live on.
- */
-function isOlderThanTerm(
-  seenAt: Instant,
-  sharedAt: Instant = Number.NEGATIVE_INFINITY,
-  record: HolderRecord | undefined,
-): boolean {
-  const acquiredAfter = record?.acquiredAfter ?? Number.NEGATIVE_INFINITY;
-  return seenAt < acquiredAfter && sharedAt < acquiredAfter;
 }
 
 /**
@@ -151,10 +129,7 @@ function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTi
 const USUAL_RENEWAL_MS = 2000;
 /** Maximum time without a renewal that the proof requires if the container is certain, in ms. */
 const MAX_SILENCE_MS = 5000;
-/**
- * Minimum time without a renewal that the proof requires, in ms. The last requests of the ended holder arrive in this
- * time.
- */
+/** Minimum time without a renewal that the proof requires, in ms: the ended holder's last requests arrive meanwhile. */
 const SETTLED_MS = 1000;
 
 function silenceMs({ renewedEveryMs, durationMs }: HolderRecord, isSure: boolean): number {

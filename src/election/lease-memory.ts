@@ -11,23 +11,17 @@ import {
 import type { Instant, Lease, MicroTime } from './model.ts';
 
 /** The part of a Lease that a holder renews. While it is unchanged, the holder has not renewed. */
-export interface HolderRecord {
+export interface HolderRecord
+  extends Pick<Lease, 'renewTime' | 'leaseDurationSeconds' | 'leaseTransitions' | 'preferredHolder'> {
   readonly leaseUid: string;
   readonly holder: string;
-  readonly renewTime: MicroTime | undefined;
-  readonly leaseDurationSeconds: number | undefined;
-  readonly leaseTransitions: number;
   /** True if another holder may have led with the same leaseTransitions. */
   readonly isNumberShared?: true;
-  readonly preferredHolder: string | undefined;
   readonly since: Instant;
   readonly durationMs: number;
   /** The longest observed time between two renewals, in milliseconds; undefined if unknown (rule 17). */
   readonly renewedEveryMs?: number | undefined;
-  /**
-   * The holder acquired the Lease after this moment; undefined if this process has not seen another state of the Lease
-   * before (rule 17).
-   */
+  /** The holder acquired the Lease after this moment; undefined if this process saw no earlier state (rule 17). */
   readonly acquiredAfter?: Instant | undefined;
   /** Set if the Lease was granted because this holder has ended: it has no belief (rule 17). */
   readonly hasEnded?: true;
@@ -53,9 +47,7 @@ export interface LeaseMemory {
   readonly wasHeld: boolean;
   /** The preferredHolder for which the last holder released the Lease. Kept until the next grant. */
   readonly yieldedTo: string | undefined;
-  /**
-   * The beliefs of holders that have led or may have led (rule 8). {@link allBeliefs} adds those of unanswered grants.
-   */
+  /** The beliefs of holders that may have led (rule 8). {@link allBeliefs} adds those of unanswered grants. */
   readonly beliefs: Beliefs;
   /** The last known lease duration of any holder. The assumed duration of holders whose own duration is unknown. */
   readonly usualDurationMs: number;
@@ -99,17 +91,12 @@ export interface SupposedGrant {
 }
 
 /** Our grant, while this process has not seen a renewal by its holder (rule 12). */
-export interface UnrenewedGrant {
-  readonly holder: string;
-  readonly renewTime: MicroTime;
+export interface UnrenewedGrant
+  extends Pick<Grant, 'holder' | 'renewTime' | 'leaseDurationSeconds' | 'isPreemption' | 'isReturn'> {
   /** Identifies the written grant: a holder may renew with the same renewTime that we wrote. */
   readonly resourceVersion: string;
-  /** In seconds. */
-  readonly leaseDurationSeconds: number;
   /** Until when a running holder takes up the grant (rule 12). */
   readonly takeUpBy: Instant;
-  readonly isPreemption: boolean;
-  readonly isReturn?: true;
 }
 
 /** The facts about the former holder that a grant depends on. They are known when the grant is decided. */
@@ -118,7 +105,6 @@ export interface Grant {
   /** The renewTime that the grant writes. If the Lease has another renewTime, the holder wrote it. */
   readonly renewTime: MicroTime;
   readonly former: string | undefined;
-  /** In seconds. */
   readonly leaseDurationSeconds: number;
   /** Set if `former` has not taken up its grant, or not in time. It never led by that grant. */
   readonly hasFormerLapsed: boolean;
@@ -167,10 +153,7 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
   return all;
 }
 
-/**
- * Returns the beliefs that prevent a grant. A lost grant does not prevent one: if it was written, the server refuses
- * our write.
- */
+/** Returns the beliefs that prevent a grant. A lost grant does not: if it was written, the server refuses our write. */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
 }
@@ -206,8 +189,7 @@ const TAKE_UP_MS = 5000;
 
 /**
  * Returns how long a running coordinated elector may need to take up a grant, in milliseconds. client-go's elector reads
- * the Lease every 2.0 to 4.4 s (rule 12). For a grant that is longer than usual, it is half of the duration, because the
- * elector then reads less often.
+ * the Lease every 2.0 to 4.4 s (rule 12), and less often if the grant is longer than usual: then it is half of it.
  */
 export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);
@@ -237,9 +219,8 @@ export function recordGrantAnswered(
 }
 
 /**
- * Records that the server wrote a grant with `resourceVersion`.
- * @param at when this process saw the grant, in an answer or in the watch
- * @param sentAt when the request was sent, if the grant was seen in its answer
+ * Records that the server wrote a grant. `at`: when this process saw that, in an answer or in the watch. `sentAt`: when
+ * the request was sent, if it was an answer.
  */
 export function recordGrant(
   memory: LeaseMemory,
@@ -248,24 +229,15 @@ export function recordGrant(
   at: Instant,
   sentAt = at,
 ): LeaseMemory {
-  const {
-    former,
-    holder,
-    renewTime,
-    leaseDurationSeconds,
-    isPreemption,
-    revises,
-    hasFormerLapsed,
-    isReturn,
-  } = grant;
-  // A preferredHolder that a better candidate soon replaces has not failed: several versions may be deployed in quick
-  // succession.
+  const { former, holder, renewTime, leaseDurationSeconds, isPreemption, revises, isReturn } = grant;
+  // If a better candidate comes soon, the preemption has not failed: several versions may be deployed in a row.
   const isEarlyLoss =
     !isPreemption &&
     revises !== 'holderWorse' &&
     former !== holder &&
     at < memory.preemptedAt + PREEMPTION_PROBATION_MS;
-  const { record, grantSeries } = memory;
+  const hasFailed = isEarlyLoss || grant.hasPreferredFailed;
+  const { record, grantSeries, failedPreemptions } = memory;
   const { count, since } = grantSeries;
   const isOthers = record !== undefined && record.holder !== '' && record.holder !== holder;
   return {
@@ -285,14 +257,11 @@ export function recordGrant(
       ...(isReturn && { isReturn }),
     },
     grantSeries: revises ? { count: count + 1, since } : { count: 1, since: at },
-    ...(former !== undefined && hasFormerLapsed && recordLapse(memory, grant, at)),
+    ...(former !== undefined && grant.hasFormerLapsed && recordLapse(memory, grant, at)),
     written: {},
     ignoredWrites: NO_ATTEMPTS,
     preemptedAt: isPreemption ? at : isEarlyLoss ? Number.NEGATIVE_INFINITY : memory.preemptedAt,
-    failedPreemptions:
-      isEarlyLoss || grant.hasPreferredFailed
-        ? again(memory.failedPreemptions, at)
-        : memory.failedPreemptions,
+    failedPreemptions: hasFailed ? again(failedPreemptions, at) : failedPreemptions,
     rounds: NO_ATTEMPTS,
     conflict: undefined,
     decidedAt: at,
@@ -314,16 +283,12 @@ export function withLapse(
   at: Instant,
   isEnough = unrenewedGrant?.isPreemption,
 ): Attempts {
-  const { count, lastAt } = again(attempts, at);
-  return { count: isEnough ? Math.max(count, LAPSES_ALLOWED + 1) : count, lastAt };
+  const { count } = again(attempts, at);
+  return { count: isEnough ? Math.max(count, LAPSES_ALLOWED + 1) : count, lastAt: at };
 }
 
 /** Records a lapse. Forgets old lapses, because a program in a crash loop returns under new names. */
-function recordLapse(
-  memory: LeaseMemory,
-  { former = '', revises }: Grant,
-  at: Instant,
-): Pick<LeaseMemory, 'lapses' | 'lapsesOfLease'> {
+function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: Instant) {
   const { lapses, lapsesOfLease } = memory;
   const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
   // A holder that was replaced because it was late must not replace its successor.

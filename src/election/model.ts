@@ -26,10 +26,7 @@ export interface Priority {
 
 export const NO_PRIORITY: Priority = { value: 0, end: undefined, unreadable: undefined };
 
-/**
- * A LeaseCandidate of any served version. The fields have the names of the API. `undefined` means that a field is not
- * set.
- */
+/** A LeaseCandidate of any served version, with the field names of the API. `undefined`: the field is not set. */
 export interface LeaseCandidate {
   readonly source: CandidateSource;
   readonly namespace: string;
@@ -156,10 +153,7 @@ export function withCurrentPriority(candidate: LeaseCandidate, wall: MicroTime):
   if (end === undefined || wall < end.at) return candidate;
   const known = ended.get(candidate);
   if (known) return known;
-  const current: LeaseCandidate = {
-    ...candidate,
-    priority: { value: end.afterwards, end: undefined, unreadable },
-  };
+  const current = { ...candidate, priority: { value: end.afterwards, end: undefined, unreadable } };
   ended.set(candidate, current);
   return current;
 }

@@ -28,20 +28,15 @@ export function withoutNotes(lease: Lease): Lease {
 }
 
 /** Returns the notes after a change; undefined if no note is left. */
-export function changedNotes(
-  notes: LeaseNotes | undefined,
-  change: NotesChange | undefined,
-): LeaseNotes | undefined {
+export function changedNotes(notes?: LeaseNotes, change?: NotesChange): LeaseNotes | undefined {
   const { strategy = notes?.strategy, preferredHolder = notes?.preferredHolder } = change ?? {};
   if (strategy == null && preferredHolder == null) return undefined;
   return { strategy: strategy ?? undefined, preferredHolder: preferredHolder ?? undefined };
 }
 
 /** Returns the changes to the notes of a Lease, if the server drops fields (rule 14). */
-export function notesWith(
-  { lease, dropsFields }: ElectionInput,
-  change: LeaseChange,
-): NotesChange | undefined {
+export function notesWith(input: ElectionInput, change: LeaseChange): NotesChange | undefined {
+  const { lease, dropsFields } = input;
   const notes: LeaseNotes = lease?.notes ?? { strategy: undefined, preferredHolder: undefined };
   const keepsNotes = dropsFields ?? lease?.notes !== undefined;
   const named = 'strategy' in change ? change.strategy : undefined;
@@ -54,11 +49,7 @@ export function notesWith(
   return Object.keys(changed).length > 0 ? changed : undefined;
 }
 
-function preferredAfter(
-  { preferredHolder }: LeaseNotes,
-  change: LeaseChange,
-  keepsNotes: boolean,
-): string | undefined {
+function preferredAfter(notes: LeaseNotes, change: LeaseChange, keepsNotes: boolean): string | undefined {
   switch (change.kind) {
     case 'prefer':
       return keepsNotes ? change.preferredHolder : undefined;
@@ -66,10 +57,10 @@ function preferredAfter(
     case 'clearPreferredHolder':
       return undefined;
     case 'strategy':
-      return change.removesPreferredHolder ? undefined : preferredHolder;
+      return change.removesPreferredHolder ? undefined : notes.preferredHolder;
     case 'fence':
     case 'release':
-      return preferredHolder;
+      return notes.preferredHolder;
   }
 }
 
@@ -82,7 +73,6 @@ export interface WrittenLease {
 /** Returns whether the server drops new fields (rule 14); undefined if its answer does not show it. */
 export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
   const written = fieldsIn(action);
-  if (!written) return undefined;
   const kept = withoutNotes(after);
   if (written.some((field) => kept[field] === undefined)) return true;
   const had = before && withoutNotes(before);
@@ -92,16 +82,12 @@ export function hasDroppedFields(action: Action, { before, after }: WrittenLease
 /** True if an action has written a note for each of its fields that the server dropped. */
 export function hasNotedWhatIsDropped(action: UpdateLease, after: Lease): boolean {
   const kept = withoutNotes(after);
-  return (fieldsIn(action) ?? []).every(
-    (field) => kept[field] !== undefined || action.notes?.[field] != null,
-  );
+  return fieldsIn(action).every((field) => kept[field] !== undefined || action.notes?.[field] != null);
 }
 
-type NotedField = 'strategy' | 'preferredHolder';
-
 /** Returns the fields that an action writes and that some servers drop. */
-function fieldsIn(action: Action): readonly NotedField[] | undefined {
+function fieldsIn(action: Action): readonly (keyof LeaseNotes)[] {
   if (action.kind === 'CreateLease') return ['strategy'];
-  if (action.kind !== 'UpdateLease' || !('strategy' in action.change)) return undefined;
+  if (action.kind !== 'UpdateLease' || !('strategy' in action.change)) return [];
   return action.change.kind === 'prefer' ? ['strategy', 'preferredHolder'] : ['strategy'];
 }

@@ -11,6 +11,7 @@ import {
   withoutBelief,
 } from './beliefs.ts';
 import {
+  beliefBy,
   hasReleaseDuration,
   LONGEST_GAP_MS,
   loseGrant,
@@ -61,8 +62,18 @@ export function observeLease(
     record.leaseDurationSeconds === lease.leaseDurationSeconds;
   if (isUnchanged) return withOtherFields(told, lease);
   const written = recordOf(lease, holder, at, settings, record, coordinatingSince !== undefined);
-  if (holder === '') return observeEmptied(told, lease, written, coordinatingSince);
-  return observeHeld(told, lease, written, isOwnGrant, coordinatingSince !== undefined);
+  const change = { lease, written, isOwnGrant, coordinatingSince };
+  return holder === '' ? observeEmptied(told, change) : observeHeld(told, change);
+}
+
+/** A change of a Lease, or of its holder's record. */
+interface SeenChange {
+  readonly lease: Lease;
+  readonly written: HolderRecord;
+  /** True if the Lease shows our last grant, or a renewal of it. */
+  readonly isOwnGrant: boolean;
+  /** As for {@link observeLease}. */
+  readonly coordinatingSince: Instant | undefined;
 }
 
 function withOtherFields(memory: LeaseMemory, { leaseTransitions, preferredHolder }: Lease): LeaseMemory {
@@ -87,32 +98,23 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
 
 /** Any change of a Lease since our grant may be the holder's renewal, even if the record looks like the grant. */
 function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
-  const { unrenewedGrant, record, beliefs, usualDurationMs } = memory;
-  if (
-    !unrenewedGrant ||
-    unrenewedGrant.holder !== lease.holderIdentity ||
-    unrenewedGrant.resourceVersion === lease.resourceVersion
-  ) {
-    return memory;
-  }
-  const { holder } = unrenewedGrant;
+  const { record, beliefs, usualDurationMs } = memory;
+  const { holder, resourceVersion } = memory.unrenewedGrant ?? {};
+  if (holder === undefined || holder !== lease.holderIdentity) return memory;
+  if (resourceVersion === lease.resourceVersion) return memory;
   // This process may have missed the holder's first renewal, which may have had another duration.
   const isUnsure = record?.holder === holder && !lease.isDurationHolders;
   const knownMs = Math.max(record?.durationMs ?? 0, beliefOf(beliefs, holder)?.durationMs ?? 0);
-  const belief = isUnsure && beliefIn(lease, at, Math.max(usualDurationMs, knownMs), true);
+  const belief = beliefIn(lease, at, Math.max(usualDurationMs, knownMs), true);
   return {
     ...memory,
     unrenewedGrant: undefined,
-    beliefs: belief ? withBelief(beliefs, belief, at) : beliefs,
+    beliefs: isUnsure ? withBelief(beliefs, belief, at) : beliefs,
   };
 }
 
 /** Records a deletion. The holder may have renewed just before: its duration counts from now (rule 8). */
-function observeDeletion(
-  memory: LeaseMemory,
-  at: Instant,
-  coordinatingSince: Instant | undefined,
-): LeaseMemory {
+function observeDeletion(memory: LeaseMemory, at: Instant, coordinatingSince?: Instant): LeaseMemory {
   const { record, unrenewedGrant } = memory;
   // The server has confirmed a grant to another holder, so this grant has replaced the last observed record.
   const isReplaced = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
@@ -125,7 +127,7 @@ function observeDeletion(
 }
 
 /** True if this process may have missed a grant by another coordinator: a list shows only the last state. */
-function mayBeAnothers(record: HolderRecord, coordinatingSince: Instant | undefined): boolean {
+function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boolean {
   return coordinatingSince !== undefined && record.since <= coordinatingSince;
 }
 
@@ -135,20 +137,19 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince: Instant | undefi
  * grant was the last one.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
-  const { unrenewedGrant, lostGrants } = memory;
-  if (!unrenewedGrant && lostGrants.length === 0) return withUnknown(memory, at, at + LONGEST_GAP_MS);
+  const { unrenewedGrant, lostGrants, beliefs } = memory;
   const unseenUntil = at + LONGEST_GAP_MS;
-  const lost = lostGrants.map(({ grant }) => supposed(memory, grant, at, unseenUntil));
-  const beliefs = unrenewedGrant
-    ? withMore(memory.beliefs, supposed(memory, unrenewedGrant, at, unseenUntil).belief)
-    : memory.beliefs;
-  return { ...memory, beliefs, unrenewedGrant: undefined, lostGrants: lost };
+  if (!unrenewedGrant && lostGrants.length === 0) return withUnknown(memory, at, unseenUntil);
+  const unrenewed = unrenewedGrant && beliefBy(memory, unrenewedGrant, at, unseenUntil);
+  return {
+    ...memory,
+    beliefs: unrenewed ? withMore(beliefs, unrenewed) : beliefs,
+    unrenewedGrant: undefined,
+    lostGrants: lostGrants.map(({ grant }) => supposed(memory, grant, at, unseenUntil)),
+  };
 }
 
-/**
- * Records that a Lease that this process never saw has no more candidates. Its holder may renew it until a list shows
- * that it is gone.
- */
+/** Records that an unseen Lease has no more candidates. Its holder may renew it until a list shows that it is gone. */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
   const answered = unrenewedGrant && {
@@ -157,16 +158,12 @@ export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): L
   };
   const unseen = grantOnItsWay ?? answered;
   if (!unseen) return memory;
-  return loseGrant({ ...memory, grantOnItsWay: unseen, unrenewedGrant: undefined }, at, at + LONGEST_GAP_MS);
+  return loseGrant({ ...memory, grantOnItsWay: unseen, unrenewedGrant: undefined }, at);
 }
 
 /** Records a Lease without a holder: the holder released it, or another client emptied it. */
-function observeEmptied(
-  memory: LeaseMemory,
-  lease: Lease,
-  written: HolderRecord,
-  coordinatingSince: Instant | undefined,
-): LeaseMemory {
+function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
+  const { lease, written, coordinatingSince } = change;
   const { record } = memory;
   const { since: at } = written;
   const next = { ...supposeGrants(memory, undefined, at), record: written };
@@ -176,8 +173,7 @@ function observeEmptied(
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // Do not add an unknown holder after our own grant: its holder already has a belief. Without a renewTime, there was
-    // no holder.
+    // The holder of our own grant already has a belief. Without a renewTime, there was no holder.
     const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
@@ -191,8 +187,7 @@ function observeEmptied(
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
   // The built-in controller adds no transition when it grants the Lease.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
-  // If the last observed holder is no participant, this process may have missed the grant to the participant that
-  // released the Lease.
+  // If the last observed holder is no participant, this process may have missed the grant to the one that released.
   const { isOwnDuration = false, isParticipant = false } = beliefOf(memory.beliefs, record.holder) ?? {};
   const isOthers = isPerhapsAnothers && isOwnDuration && !isParticipant;
   const isBelieved = lease.isReleasedByParticipant
@@ -213,8 +208,7 @@ function observeEmptied(
   }
   // If renewTime has changed, this process may have missed a renewal by the holder.
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  // A participant that this process missed and that released the Lease has no belief. It adds up to two transitions: by
-  // its grant and by its first renewal (rule 15).
+  // A missed participant that released the Lease has no belief. Its grant and first renewal add transitions (rule 15).
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const leastMs = Math.max(written.durationMs, record.durationMs);
@@ -222,13 +216,8 @@ function observeEmptied(
 }
 
 /** Records a changed Lease that has a holder. */
-function observeHeld(
-  memory: LeaseMemory,
-  lease: Lease,
-  written: HolderRecord,
-  isOwnGrant: boolean,
-  isListed: boolean,
-): LeaseMemory {
+function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
+  const { lease, written, isOwnGrant } = change;
   const { unrenewedGrant, lapses, record: former } = memory;
   const { holder, since: at } = written;
   const isSameHolder = former?.holder === holder;
@@ -247,9 +236,7 @@ function observeHeld(
       next = withLoss(next, at, lease.isUnrenewedGrant ? 'before' : 'perhaps', written.durationMs);
   }
   if (!isAsGranted) next = withUnseenHolder(next, lease, at, isOwnGrant);
-  const belief = isAsGranted
-    ? undefined
-    : holderBelief(next, lease, written, isTakenUp, isOwnGrant, isListed);
+  const belief = isAsGranted ? undefined : holderBelief(next, change, isTakenUp);
   const isKnown = belief?.isOwnDuration && holder !== FENCE;
   return {
     ...next,
@@ -260,7 +247,8 @@ function observeHeld(
     usualDurationMs: isKnown ? Math.max(belief.durationMs, USUAL_DURATION_MS) : next.usualDurationMs,
     unrenewedGrant: isAsGranted ? unrenewedGrant : undefined,
     // Only a renewal by the holder itself proves that it has taken up the grant.
-    lapses: isTakenUp && lapses.has(holder) ? without(lapses, holder) : lapses,
+    lapses:
+      isTakenUp && lapses.has(holder) ? new Map([...lapses].filter(([name]) => name !== holder)) : lapses,
     lapsesOfLease: isTakenUp ? NO_ATTEMPTS : memory.lapsesOfLease,
     written: isSameHolder ? memory.written : {},
     ignoredWrites: isSameHolder ? memory.ignoredWrites : NO_ATTEMPTS,
@@ -286,14 +274,9 @@ function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnG
 }
 
 /** Returns the belief of a new record's holder; undefined if the holder has not written anything yet. */
-function holderBelief(
-  memory: LeaseMemory,
-  lease: Lease,
-  { holder, since: at, durationMs }: HolderRecord,
-  isTakenUp: boolean,
-  isOwnGrant: boolean,
-  isListed: boolean,
-): Belief | undefined {
+function holderBelief(memory: LeaseMemory, change: SeenChange, isTakenUp: boolean): Belief | undefined {
+  const { lease, written, isOwnGrant, coordinatingSince } = change;
+  const { holder, since: at, durationMs } = written;
   const { record: former } = memory;
   const own = beliefOf(memory.beliefs, holder);
   const known = beliefOf(allBeliefs(memory), holder);
@@ -314,6 +297,7 @@ function holderBelief(
   // longer duration. Do not count the duration in our own grant: the holder has not written it.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant && !isPerhapsReduced;
+  const isListed = coordinatingSince !== undefined;
   const isUnknown = (isOwnGrant || isListed) && isPerhapsReduced && !known?.isOwnDuration;
   const unknownMs = isUnknown ? memory.usualDurationMs : 0;
   const knownMs = known === undefined ? 0 : isRepeated ? leadsUntil(known) - at : known.durationMs;
@@ -345,41 +329,35 @@ function recordOf(
     preferredHolder,
     since,
     durationMs,
-    ...(settings.isCrashEvidenceUsed && {
-      renewedEveryMs: renewedEveryMs(lease, since, former),
-      acquiredAfter: acquiredAfter(lease, since, former, isListed),
-    }),
+    ...(settings.isCrashEvidenceUsed && termOf(lease, since, former, isListed)),
   };
 }
 
-/** Returns the longest time between two renewals of the holder. Does not include the time to take up a grant. */
-function renewedEveryMs(lease: Lease, at: Instant, former: HolderRecord | undefined): number | undefined {
-  if (former?.holder !== lease.holderIdentity || former?.leaseUid !== lease.uid) return undefined;
-  if (former.renewTime === lease.acquireTime && !lease.isAcquireTimeRenewers) return undefined;
-  return Math.max(former.renewedEveryMs ?? 0, at - former.since);
-}
-
-/** Returns the last moment at which this process knew that the holder had not acquired the Lease yet. */
-function acquiredAfter(
-  { uid, holderIdentity }: Lease,
+/** Returns what this process has seen of the holder's term (rule 17). */
+function termOf(
+  lease: Lease,
   at: Instant,
   former: HolderRecord | undefined,
   isListed: boolean,
-): Instant | undefined {
-  const isSameLease = former?.leaseUid === uid;
-  if (isSameLease && former.holder === holderIdentity) return former.acquiredAfter;
-  // A list may show a change that is as old as the last state before it.
-  if (isListed) return isSameLease ? former.since : undefined;
-  return at;
+): Pick<HolderRecord, 'renewedEveryMs' | 'acquiredAfter'> {
+  const isSameLease = former?.leaseUid === lease.uid;
+  if (!isSameLease || former.holder !== lease.holderIdentity) {
+    // A list may show a change that is as old as the last state before it.
+    const listedAfter = isSameLease ? former.since : undefined;
+    return { renewedEveryMs: undefined, acquiredAfter: isListed ? listedAfter : at };
+  }
+  // The time to take up a grant is not the time between two renewals.
+  const isTakenUp = former.renewTime === lease.acquireTime && !lease.isAcquireTimeRenewers;
+  const renewedEveryMs = isTakenUp ? undefined : Math.max(former.renewedEveryMs ?? 0, at - former.since);
+  return { renewedEveryMs, acquiredAfter: former.acquiredAfter };
 }
 
 /** Detects that a plain elector's renewal has removed preferredHolder and strategy (rule 7). */
 function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { written, record } = memory;
   const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;
-  const isWiped =
-    (written.preferredHolder !== undefined && lease.preferredHolder !== written.preferredHolder) ||
-    (written.strategy !== undefined && lease.strategy !== written.strategy);
+  const { preferredHolder = lease.preferredHolder, strategy = lease.strategy } = written;
+  const isWiped = lease.preferredHolder !== preferredHolder || lease.strategy !== strategy;
   return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
 }
 
@@ -390,10 +368,4 @@ function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMem
   if (!isPreferredHolderNoted) return noted ? { ...memory, noted: undefined } : memory;
   if (noted?.holder === holder && noted.preferredHolder === preferredHolder) return memory;
   return { ...memory, noted: { holder, preferredHolder, since, renewTime: lease.renewTime } };
-}
-
-function without<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {
-  const rest = new Map(map);
-  rest.delete(key);
-  return rest;
 }

@@ -1,5 +1,6 @@
+import type { SemVer } from 'semver';
 import type { LeaseCandidate } from './model.ts';
-import { type CandidateVersions, strategies, versionOf } from './strategies.ts';
+import { strategies, versionOf } from './strategies.ts';
 
 export type Outcome =
   /** No candidate names a valid strategy. */
@@ -9,6 +10,8 @@ export type Outcome =
   | { readonly kind: 'thirdParty'; readonly strategy: string }
   | { readonly kind: 'noneElectable'; readonly strategy: string }
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
+
+export type Leader = Extract<Outcome, { kind: 'leader' }>;
 
 /** Returns the outcome among exactly `candidates`. `incumbent` leads unless it gives way (rule 5). */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
@@ -111,21 +114,11 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
 
 /** True if both have equally good leaders, or no leader for the same reason. */
 export function isSameOutcome(a: Outcome, b: Outcome): boolean {
-  switch (a.kind) {
-    case 'none':
-      return b.kind === 'none';
-    case 'conflict':
-      return b.kind === 'conflict' && a.strategies.join() === b.strategies.join();
-    case 'thirdParty':
-    case 'noneElectable':
-      return b.kind === a.kind && a.strategy === b.strategy;
-    case 'leader':
-      return (
-        b.kind === 'leader' &&
-        a.strategy === b.strategy &&
-        strategies.get(a.strategy)?.compareMerit(a.leader, b.leader) === 0
-      );
-  }
+  if (a.kind === 'none') return b.kind === 'none';
+  if (a.kind === 'conflict') return b.kind === 'conflict' && a.strategies.join() === b.strategies.join();
+  if (!('strategy' in b) || a.kind !== b.kind || a.strategy !== b.strategy) return false;
+  const isLed = a.kind === 'leader' && b.kind === 'leader';
+  return !isLed || strategies.get(a.strategy)?.compareMerit(a.leader, b.leader) === 0;
 }
 
 /** Maximum number of conflicting strategies that are distinguished. */
@@ -152,31 +145,22 @@ function membersOf({ present, lists, named, best }: Tally): readonly LeaseCandid
   return [...kept];
 }
 
-/** The candidates that determine the outcome. They are found in one pass. */
-interface Tally {
-  /** The incumbent, if it is a candidate. */
-  readonly present: readonly LeaseCandidate[];
-  /** One candidate for each ordered list. */
-  readonly lists: ReadonlyMap<string, LeaseCandidate>;
-  /** The first elements of the lists. */
-  readonly firsts: ReadonlySet<string>;
-  /** The highest binaryVersion of the candidates that name one strategy. */
-  readonly highest: CandidateVersions['binary'] | undefined;
-  /** For each named strategy, one candidate with that version. */
-  readonly named: ReadonlyMap<string, LeaseCandidate>;
-  /** The best candidate by each strategy. */
-  readonly best: ReadonlyMap<string, LeaseCandidate>;
-}
+type Tally = ReturnType<typeof tally>;
 
-function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally {
+/** Finds the candidates that determine the outcome, in one pass. */
+function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
+  // The incumbent, if it is a candidate.
   const present: LeaseCandidate[] = [];
+  // One candidate for each ordered list, and the first elements of the lists.
   const lists = new Map<string, LeaseCandidate>();
-  let highest: CandidateVersions['binary'] | undefined;
+  const firsts = new Set<string>();
+  // The highest binaryVersion of the candidates that name one strategy. For each such strategy, one candidate with it.
+  let highest: SemVer | undefined;
   let highestText: string | undefined;
   let named = new Map<string, LeaseCandidate>();
+  // The best candidate by each strategy.
   const best = new Map<string, LeaseCandidate>();
   const orders = [...strategies];
-  const firsts = new Set<string>();
   for (const candidate of candidates) {
     const { preference, binaryVersion } = candidate;
     if (candidate.name === incumbent) present.push(candidate);
@@ -211,9 +195,8 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
 
 /** The strategy that candidates agree on (rule 4). */
 export type StrategyResolution =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'resolved'; readonly strategy: string }
-  | { readonly kind: 'conflict'; readonly strategies: readonly string[] };
+  | Extract<Outcome, { kind: 'none' | 'conflict' }>
+  | { readonly kind: 'resolved'; readonly strategy: string };
 
 /** Maximum number of different lists that are merged. A component has one list per version. */
 export const MAX_LISTS = 1000;
@@ -238,40 +221,29 @@ function agreementIn({ lists, firsts, named }: Tally): StrategyResolution {
 
 function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolution {
   const below = new Map<string, Set<string>>();
-  const incoming = new Map<string, number>();
   for (const list of lists) {
-    let belowPrevious: Set<string> | undefined;
+    let belowPrevious = new Set<string>();
     for (const strategy of list) {
-      const count = incoming.get(strategy) ?? 0;
-      const isNew = belowPrevious !== undefined && !belowPrevious.has(strategy);
-      incoming.set(strategy, isNew ? count + 1 : count);
-      belowPrevious?.add(strategy);
+      belowPrevious.add(strategy);
       belowPrevious = below.get(strategy) ?? new Set();
       below.set(strategy, belowPrevious);
     }
   }
-  const roots = [...incoming.keys()].filter((strategy) => incoming.get(strategy) === 0);
-  return hasCycle(below, incoming, roots) ? conflictBetween(below.keys()) : fromRoots(roots, below.keys());
-}
-
-/** Kahn's algorithm: repeatedly removes the first elements. If elements remain, the merged order has a cycle. */
-function hasCycle(
-  below: ReadonlyMap<string, ReadonlySet<string>>,
-  incoming: ReadonlyMap<string, number>,
-  roots: readonly string[],
-): boolean {
-  const left = new Map(incoming);
-  const queue = [...roots];
-  let removed = 0;
-  for (let strategy = queue.pop(); strategy !== undefined; strategy = queue.pop()) {
-    removed++;
+  const incoming = new Map<string, number>();
+  for (const each of below.values()) {
+    for (const strategy of each) incoming.set(strategy, (incoming.get(strategy) ?? 0) + 1);
+  }
+  const roots = [...below.keys()].filter((strategy) => !incoming.has(strategy));
+  // Kahn's algorithm: repeatedly remove the first elements. If elements remain, the merged order has a cycle.
+  const removed = [...roots];
+  for (const strategy of removed) {
     for (const next of below.get(strategy) ?? []) {
-      const count = (left.get(next) ?? 0) - 1;
-      left.set(next, count);
-      if (count === 0) queue.push(next);
+      const left = (incoming.get(next) ?? 0) - 1;
+      incoming.set(next, left);
+      if (left === 0) removed.push(next);
     }
   }
-  return removed < incoming.size;
+  return removed.length < below.size ? conflictBetween(below.keys()) : fromRoots(roots, below.keys());
 }
 
 function fromRoots(roots: readonly string[], all: Iterable<string> = roots): StrategyResolution {

@@ -6,13 +6,7 @@ import {
   recordPingNotSent,
 } from './candidate-observation.ts';
 import { type Action, type Decision, grantIn, type UpdateLease } from './decision.ts';
-import {
-  LONGEST_GAP_MS,
-  loseGrant,
-  settleLostGrants,
-  withoutAnswer,
-  withoutGrant,
-} from './former-holders.ts';
+import { loseGrant, settleLostGrants, withoutAnswer, withoutGrant } from './former-holders.ts';
 import {
   again,
   type LeaseMemory,
@@ -20,7 +14,7 @@ import {
   recordIgnoredWrite,
   withWithdrawal,
 } from './lease-memory.ts';
-import type { Instant, Lease } from './model.ts';
+import type { Instant, Lease, LeaseCandidate } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
 import type { ElectionInput } from './view.ts';
 
@@ -53,12 +47,9 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   // Our own change must not look like a renewal that removed the fields.
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
+  if (grant?.hasFormerEnded) memory = withoutEnded(memory, at);
   // The previous grant was neither answered nor seen.
-  if (grant)
-    memory = {
-      ...withoutAnswer(grant.hasFormerEnded ? withoutEnded(memory, at) : memory, at),
-      grantOnItsWay: grant,
-    };
+  if (grant) memory = { ...withoutAnswer(memory, at), grantOnItsWay: grant };
   return { ...known, memory };
 }
 
@@ -90,10 +81,8 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
   if (action.kind === 'DeleteCandidate') {
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
   }
-  // A watch does not show a Lease that was created, taken up and deleted in the meantime. It always shows a
-  // write to an existing Lease.
-  if (action.kind === 'CreateLease')
-    return { ...known, memory: loseGrant(known.memory, at, at + LONGEST_GAP_MS) };
+  // A watch shows every write to an existing Lease, but may miss a Lease that was created, taken up and deleted.
+  if (action.kind === 'CreateLease') return { ...known, memory: loseGrant(known.memory, at) };
   if (action.kind !== 'PingCandidate') return known;
   let { memory } = known;
   // If a ping of a round was not written, the next round is due soon.
@@ -118,9 +107,8 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   const { strategy } = change;
   const written =
     change.kind === 'prefer' ? { strategy, preferredHolder: change.preferredHolder } : { strategy };
-  const isKept =
-    answer.strategy === written.strategy &&
-    (written.preferredHolder === undefined || answer.preferredHolder === written.preferredHolder);
+  const { preferredHolder = answer.preferredHolder } = written;
+  const isKept = answer.strategy === strategy && answer.preferredHolder === preferredHolder;
   if (isKept) return { ...memory, written, decidedAt: at };
   // If the server dropped a field and there is no note for it, the next write adds the note (rule 14).
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
@@ -141,7 +129,7 @@ function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
 /** Changes the observation of an action's candidate. Does nothing if a candidate with another uid has replaced it. */
 function observing<K extends Known>(
   known: K,
-  { name, uid }: { readonly name: string; readonly uid: string },
+  { name, uid }: Pick<LeaseCandidate, 'name' | 'uid'>,
   change: (observation: CandidateObservation) => CandidateObservation,
 ): K {
   const candidates = known.candidates.map((observed) => {

@@ -48,11 +48,11 @@ export function createStrategy({ isElectable, preempting = [], choosing = [] }: 
 }
 
 /** Compares the versions of two candidates by semver. Negative if the version of `a` is lower. */
-export function compareVersions(a: LeaseCandidate, b: LeaseCandidate, which: 'binary' | 'emulation'): number {
+function compareVersions(a: LeaseCandidate, b: LeaseCandidate, which: Which, read = versionOf): number {
   // Most candidates of a Lease have equal versions, so most comparisons end here.
   if (a[`${which}Version`] === b[`${which}Version`]) return 0;
-  const left = versionOf(a, which);
-  const right = versionOf(b, which);
+  const left = read(a, which);
+  const right = read(b, which);
   if (!left || !right) throw new TypeError('only electable candidates can be compared');
   return left.compare(right);
 }
@@ -77,10 +77,8 @@ function compareCreation(a: LeaseCandidate, b: LeaseCandidate): number {
 
 /** Kubernetes' own strategy: the old version leads until its last replica is gone. */
 export const oldestEmulationVersion = createStrategy({
-  isElectable: (candidate) => {
-    const isReadable = versionOf(candidate, 'binary') !== undefined;
-    return isReadable && versionOf(candidate, 'emulation') !== undefined;
-  },
+  isElectable: (candidate) =>
+    versionOf(candidate, 'binary') !== undefined && versionOf(candidate, 'emulation') !== undefined,
   preempting: [
     ['HigherEmulationVersion', (a, b) => compareVersions(a, b, 'emulation')],
     ['HigherBinaryVersion', (a, b) => compareVersions(a, b, 'binary')],
@@ -93,7 +91,7 @@ export const newestVersion = createStrategy({
     versionOf(candidate, 'binary') !== undefined && emulationOf(candidate) !== undefined,
   choosing: [
     ['LowerBinaryVersion', (a, b) => compareVersions(b, a, 'binary')],
-    ['LowerEmulationVersion', compareEmulations],
+    ['LowerEmulationVersion', (a, b) => compareVersions(b, a, 'emulation', emulationOf)],
   ],
 });
 
@@ -102,23 +100,13 @@ function emulationOf(candidate: LeaseCandidate): SemVer | undefined {
   return versionOf(candidate, candidate.emulationVersion === undefined ? 'binary' : 'emulation');
 }
 
-function compareEmulations(a: LeaseCandidate, b: LeaseCandidate): number {
-  if (a.emulationVersion === b.emulationVersion) return 0;
-  const [left, right] = [emulationOf(a), emulationOf(b)];
-  if (!left || !right) throw new TypeError('only electable candidates can be compared');
-  return right.compare(left);
-}
-
 /** The strategies of this coordinator, by name. Any other strategy belongs to another controller (rule 4). */
 export const strategies: ReadonlyMap<string, Strategy> = new Map([
   ['OldestEmulationVersion', oldestEmulationVersion],
   [`${GROUP}/NewestVersion`, newestVersion],
 ]);
 
-export interface CandidateVersions {
-  readonly binary: SemVer;
-  readonly emulation: SemVer;
-}
+type Which = 'binary' | 'emulation';
 
 /** A cache: a cluster has few versions, and parsing them is the main cost of a decision. */
 const known = new Map<string, SemVer | undefined>();
@@ -136,22 +124,19 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
 }
 
 /** Parsed versions that are not in `known`. Each is kept as long as its candidate object exists. */
-const own = new WeakMap<LeaseCandidate, Partial<CandidateVersions>>();
+const own = new WeakMap<LeaseCandidate, Readonly<Record<Which, SemVer | undefined>>>();
 
 /** Returns a version; undefined if it is invalid: the candidate is not electable then (rule 5). */
-export function versionOf(candidate: LeaseCandidate, which: keyof CandidateVersions): SemVer | undefined {
-  const text = which === 'binary' ? candidate.binaryVersion : candidate.emulationVersion;
-  return known.get(text ?? '') ?? ownVersions(candidate)[which];
-}
-
-function ownVersions(candidate: LeaseCandidate): Partial<CandidateVersions> {
-  const found = own.get(candidate);
-  if (found) return found;
-  const binary = parseVersion(candidate.binaryVersion);
-  const emulation = parseVersion(candidate.emulationVersion);
-  const versions = { ...(binary && { binary }), ...(emulation && { emulation }) };
-  own.set(candidate, versions);
-  return versions;
+export function versionOf(candidate: LeaseCandidate, which: Which): SemVer | undefined {
+  const { binaryVersion, emulationVersion } = candidate;
+  const version = known.get((which === 'binary' ? binaryVersion : emulationVersion) ?? '');
+  if (version) return version;
+  let versions = own.get(candidate);
+  if (!versions) {
+    versions = { binary: parseVersion(binaryVersion), emulation: parseVersion(emulationVersion) };
+    own.set(candidate, versions);
+  }
+  return versions[which];
 }
 
 /** Returns the first `most` items in sorted order. The sort is stable and takes little more than one pass. */

@@ -1,8 +1,8 @@
 import { backoffDelayMs } from '../support/backoff.ts';
 import { ackDueAt, liveUntil } from './candidate-observation.ts';
 import type { Action, Reason } from './decision.ts';
-import { earliest, type Instant, type LeaseCandidate } from './model.ts';
-import { lapsedUntil, possibleCandidates, type Standing, type View } from './view.ts';
+import type { Instant } from './model.ts';
+import { lapsedUntil, possibleCandidates, type Standing, type View, withdrawnUntil } from './view.ts';
 
 /** The decision of one policy. `decideElection()` adds the parts of a Decision that all policies share. */
 export interface Verdict {
@@ -22,7 +22,14 @@ export function isPingPending(view: View, { observation: { ping } }: Standing): 
   return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }
 
-/** Returns the earliest deadline of a pending answer; Infinity if none is pending. */
+/** Returns the deadlines of the answers of `standings` to their pings. */
+export function answersDueAt(view: View, standings: readonly Standing[]): readonly Instant[] {
+  return standings.flatMap(({ observation: { ping } }) =>
+    ping && ping.ackedAt === undefined ? ackDueAt(ping, view.input.settings) : [],
+  );
+}
+
+/** Returns the earliest deadline of an awaited answer; Infinity if none is awaited. */
 export function ackDeadline(view: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { state, observation } of view.standings) {
@@ -41,34 +48,24 @@ export function livenessExpiry({ standings, input: { memory, settings } }: View)
   return first;
 }
 
-/** Returns when the first held-back candidate takes part again. */
-export function reinstatementTime({ standings, input, at }: View): Instant | undefined {
-  const { withdrawals } = input.memory;
-  let first: Instant | undefined;
+/** Returns when the first held-back candidate takes part again; Infinity if none is held back. */
+export function reinstatementTime({ standings, input, at }: View): Instant {
+  let first = Number.POSITIVE_INFINITY;
   for (const { state, candidate } of standings) {
-    if (state === 'Withdrawn')
-      first = earliest([first, (withdrawals.get(candidate.name) ?? at) + input.settings.electionDurationMs]);
-    else if (state === 'Lapsed') first = earliest([first, lapsedUntil(input, candidate.name, at)]);
+    if (state === 'Withdrawn') first = Math.min(first, withdrawnUntil(input, candidate.name));
+    else if (state === 'Lapsed') first = Math.min(first, lapsedUntil(input, candidate.name, at) ?? first);
   }
   return first;
 }
 
-/**
- * Returns when the next priority expires (rule 16). Converts its wall-clock time by the current difference of our two
- * clocks.
- */
-export function priorityEnd({ standings, now, at }: View): Instant | undefined {
-  let first: Instant | undefined;
+/** Returns when the next priority ends (rule 16), by the current difference of our two clocks; Infinity if none ends. */
+export function priorityEnd({ standings, now, at }: View): Instant {
+  let first = Number.POSITIVE_INFINITY;
   for (const { candidate } of standings) {
     const { end } = candidate.priority;
-    if (end) first = earliest([first, at + Number(end.at - now.wall) / 1000]);
+    if (end) first = Math.min(first, at + Number(end.at - now.wall) / 1000);
   }
   return first;
-}
-
-/** Identifies the conflict of the candidates in `view`: the candidates and the strategies that they ask for. */
-export function conflictParties(view: View): string {
-  return partiesOf(possibleCandidates(view));
 }
 
 /** Returns the last reported conflict if it still has the same parties. */
@@ -77,8 +74,9 @@ export function knownConflict(view: View): string | undefined {
   return conflict !== undefined && conflict === conflictParties(view) ? conflict : undefined;
 }
 
-/** Identifies candidates and their strategies by sums of hashes: sorting thousands is too slow. */
-function partiesOf(candidates: readonly LeaseCandidate[]): string {
+/** Identifies the parties of a conflict and their strategies by sums of hashes: sorting thousands is too slow. */
+export function conflictParties(view: View): string {
+  const candidates = possibleCandidates(view);
   let [sum, otherSum] = [0, 0];
   for (const { uid, binaryVersion, preference } of candidates) {
     let hash = hashOf(uid, hashOf(binaryVersion ?? '', START));

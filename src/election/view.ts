@@ -80,16 +80,13 @@ export function surveyElection(known: ElectionInput, now: Now): View {
   const others = essentials(candidatesIn(standings, 'Awaiting', 'Idle'), incumbent);
   const outcome = decideOutcome(live, incumbent);
   const outlook = others.length === 0 ? outcome : decideOutcome([...live, ...others], incumbent);
-  const twins = surveyTwins(input, now);
+  // A twin never takes part in an election (rule 13).
+  const twins = standingsOf(input.twins ?? [], undefined, input, now);
   return { input, now, at: now.monotonic, tenure, standings, twins, live, outcome, outlook };
 }
 
 export function isHeld(view: View): view is HeldView {
   return view.tenure.kind === 'held';
-}
-
-export function isVacant(view: View): view is VacantView {
-  return view.tenure.kind === 'vacant';
 }
 
 export function possibleCandidates({ standings }: View): readonly LeaseCandidate[] {
@@ -137,8 +134,7 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   const expiresAt = expiryOf(memory);
   if (at >= expiresAt) return { kind: 'vacant', need: 'LeaseExpired', lease, reservation };
   if (record.holder === FENCE) {
-    const { since: from } = record;
-    const fenced = { holder: undefined, from, until: expiresAt, othersUntil: expiresAt };
+    const fenced = { holder: undefined, from: record.since, until: expiresAt, othersUntil: expiresAt };
     return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: fenced };
   }
   const isProvisionalNow = isProvisional(memory, lease, at);
@@ -152,9 +148,8 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   if (end?.kind !== 'ends' || end.at >= expiresAt) return { ...held, lateAt, expiresAt };
   if (at < end.at) return { ...held, lateAt: Math.min(lateAt, at), expiresAt: end.at };
   // The beliefs of other former holders stay (rule 8).
-  const others = withoutBelief(blockingBeliefs(memory), record.holder);
-  const reservedNow = reservationFor(others, at);
-  return { kind: 'vacant', need: 'HolderEnded', lease, reservation: reservedNow, endedAt: end.at };
+  const forOthers = reservationFor(withoutBelief(blockingBeliefs(memory), record.holder), at);
+  return { kind: 'vacant', need: 'HolderEnded', lease, reservation: forOthers, endedAt: end.at };
 }
 
 /** Returns the input in which an ended holder is withdrawn, as if it had released the Lease (rule 17). */
@@ -176,10 +171,7 @@ export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   });
 }
 
-/**
- * Whether crash evidence applies to the plain elector of the Lease: it is requested, and the coordinator uses it (rule
- * 17).
- */
+/** Whether the coordinator uses crash evidence about the plain elector of the Lease, as requested (rule 17). */
 export function isEvidenceAsked(input: ElectionInput): boolean {
   const { lease, candidates, settings, isEvidenceAskedByNamespace } = input;
   const isAsked = lease?.asksForEvidence || isEvidenceAskedByNamespace;
@@ -199,26 +191,16 @@ export function showsElection(lease: Lease | undefined): boolean {
   return lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
 }
 
-/**
- * The current state of a candidate (rules 1 and 3).
- * - Live: takes part.
- * - Awaiting: pinged; the election waits for its answer.
- * - Idle: valid, but must answer a ping before it takes part.
- * - Lapsed: did not take up its grants; takes part only if no other candidate can lead.
- * - Withdrawn: has just released the Lease; takes part only if no other candidate can lead.
- * - Unresponsive: did not answer; takes no part until it renews.
- * - Expired: no longer valid.
- * - Deleting: marked for deletion.
- */
+/** The current state of a candidate (rules 1 and 3). */
 export type CandidateState =
-  | 'Live'
-  | 'Awaiting'
-  | 'Idle'
-  | 'Lapsed'
-  | 'Withdrawn'
-  | 'Unresponsive'
-  | 'Expired'
-  | 'Deleting';
+  | 'Live' // Takes part.
+  | 'Awaiting' // Pinged: the election waits for its answer.
+  | 'Idle' // Valid, but must answer a ping before it takes part.
+  | 'Lapsed' // Did not take up its grants. Takes part only if no other candidate can lead.
+  | 'Withdrawn' // Has just released the Lease. Takes part only if no other candidate can lead.
+  | 'Unresponsive' // Did not answer. Takes no part until it renews.
+  | 'Expired' // No longer valid.
+  | 'Deleting'; // Marked for deletion.
 
 export interface Standing extends ObservedCandidate {
   readonly state: CandidateState;
@@ -231,23 +213,22 @@ const LAPSE_BACKOFF_CAP_MS = 10 * 60_000;
 
 /** Returns the standing of each candidate, in the order of the input. */
 export function surveyStandings(input: ElectionInput, tenure: Tenure, now: Now): readonly Standing[] {
-  const holder = tenure.kind === 'held' ? tenure.holder : undefined;
-  return input.candidates.map((observed): Standing => {
-    const { observation } = observed;
-    const candidate = withCurrentPriority(observed.candidate, now.wall);
-    const isHolder = candidate.name === holder;
-    const isAlive = now.monotonic < liveUntil(observation, input.memory.decidedAt, input.settings);
-    const state = stateOf(observed, isHolder, isAlive, input, now.monotonic);
-    return { candidate, observation, isHolder, isAlive, state };
-  });
+  return standingsOf(input.candidates, tenure.kind === 'held' ? tenure.holder : undefined, input, now);
 }
 
-/** Returns the standings of twins. A twin never takes part in an election (rule 13). */
-export function surveyTwins(input: ElectionInput, { monotonic: at }: Now): readonly Standing[] {
-  const { twins = [], memory, settings } = input;
-  return twins.map((observed): Standing => {
-    const isAlive = at < liveUntil(observed.observation, memory.decidedAt, settings);
-    return { ...observed, isHolder: false, isAlive, state: stateOf(observed, false, isAlive, input, at) };
+function standingsOf(
+  candidates: readonly ObservedCandidate[],
+  holder: string | undefined,
+  input: ElectionInput,
+  { monotonic: at, wall }: Now,
+): readonly Standing[] {
+  return candidates.map((observed): Standing => {
+    const { observation } = observed;
+    const candidate = withCurrentPriority(observed.candidate, wall);
+    const isHolder = candidate.name === holder;
+    const isAlive = at < liveUntil(observation, input.memory.decidedAt, input.settings);
+    const state = stateOf(observed, isHolder, isAlive, input, at);
+    return { candidate, observation, isHolder, isAlive, state };
   });
 }
 
@@ -263,7 +244,7 @@ function stateOf(
   if (candidate.isDeleting || candidate.name === FENCE) return 'Deleting';
   // The renewals of a valid holder count as its answer.
   if (isHolder) return 'Live';
-  if (isWithdrawn(input, candidate.name, at)) return 'Withdrawn';
+  if (at < withdrawnUntil(input, candidate.name)) return 'Withdrawn';
   const hasLapsed = isLapsed(input, candidate.name, at);
   if (isAlive) return hasLapsed ? 'Lapsed' : 'Live';
   if (sinceRenewalMs(observation, at) >= settings.candidateValidityMs) return 'Expired';
@@ -275,19 +256,16 @@ function stateOf(
 
 /** True if a candidate or holder takes no part while another candidate can lead (rule 3). */
 export function isHeldBack(input: ElectionInput, name: string, at: Instant): boolean {
-  return isWithdrawn(input, name, at) || isLapsed(input, name, at);
+  return at < withdrawnUntil(input, name) || isLapsed(input, name, at);
 }
 
-/** True if a candidate has just released the Lease and takes no part while another candidate can lead (rule 3). */
-function isWithdrawn({ memory, settings }: ElectionInput, name: string, at: Instant): boolean {
-  const withdrawnAt = memory.withdrawals.get(name);
-  return withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs;
+/** Returns until when a candidate is held back because it has released the Lease (rule 3). */
+export function withdrawnUntil({ memory, settings }: ElectionInput, name: string): Instant {
+  return (memory.withdrawals.get(name) ?? Number.NEGATIVE_INFINITY) + settings.electionDurationMs;
 }
 
-/** True if a candidate takes no part because of its lapses, while another candidate can lead (rule 7). */
 function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
-  const trustedAgainAt = lapsedUntil(input, name, at);
-  return trustedAgainAt !== undefined && at < trustedAgainAt;
+  return at < (lapsedUntil(input, name, at) ?? at);
 }
 
 /** Returns until when a candidate is held back because of lapses. They count for the whole Lease (rule 7). */
@@ -306,18 +284,8 @@ export function lapsedUntil(
   // After a lapse of another candidate, the first lapse of this candidate counts as its second.
   const excess = Math.max(own.count, Math.min(ofLease.count, LAPSES_ALLOWED + 1)) - LAPSES_ALLOWED;
   if (excess <= 0) return undefined;
-  return (
-    own.lastAt +
-    backoffDelayMs(excess, {
-      initialMs: 2000 * settings.leaseDurationSeconds,
-      maxMs: LAPSE_BACKOFF_CAP_MS,
-    })
-  );
-}
-
-/** True if the candidate answered a ping that was sent at `since` or later. */
-export function hasAnsweredSince({ ping }: CandidateObservation, since: Instant): boolean {
-  return ping?.ackedAt !== undefined && ping.sentAt >= since;
+  const initialMs = 2000 * settings.leaseDurationSeconds;
+  return own.lastAt + backoffDelayMs(excess, { initialMs, maxMs: LAPSE_BACKOFF_CAP_MS });
 }
 
 export function standingsIn(

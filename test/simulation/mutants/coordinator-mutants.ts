@@ -62,7 +62,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   mutant('note-stays', 'keeps the note of a preferredHolder when it grants the Lease', [
     'election/notes.ts',
     "    case 'grant':\n    case 'clearPreferredHolder':\n      return undefined;",
-    "    case 'grant':\n      return preferredHolder;\n    case 'clearPreferredHolder':\n      return undefined;",
+    "    case 'grant':\n      return notes.preferredHolder;\n    case 'clearPreferredHolder':\n      return undefined;",
   ]),
   mutant('fences-at-once', 'fences a holder before it had time to act on a note', [
     'election/decide-held.ts',
@@ -160,14 +160,14 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
     [
       'election/former-holders.ts',
-      'lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, unseenUntil)],',
+      'lostGrants: [...lostGrants, supposed(memory, grantOnItsWay, at, at + gapMs)],',
       'lostGrants,',
     ],
   ),
   mutant('reserved-for-third-party', 'leaves a reserved Lease to a third-party controller', [
     'election/decide-vacant.ts',
-    "if (reservation && outlook.kind === 'thirdParty')",
-    "if (reservation && outlook.kind === 'thirdParty' && view.at < 0)",
+    "if (outlook.kind === 'thirdParty')",
+    "if (outlook.kind === 'thirdParty' && view.at < 0)",
   ]),
   mutant(
     'revises-renewed-grant',
@@ -184,8 +184,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
     [
       'election/observe-lease.ts',
-      '    unrenewedGrant.resourceVersion === lease.resourceVersion\n  ) {',
-      '    unrenewedGrant.resourceVersion !== ""\n  ) {',
+      'if (resourceVersion === lease.resourceVersion) return memory;',
+      'if (resourceVersion !== "") return memory;',
     ],
     [
       'election/observe-lease.ts',
@@ -205,7 +205,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   // Grants that the new holder does not renew.
   mutant('grant-stands', 'never replaces a grant that the new holder does not renew', [
-    'election/decide-provisional.ts',
+    'election/decide-held.ts',
     'const isLate = at >= lateAt;',
     'const isLate = at >= lateAt + Number.MAX_VALUE;',
   ]),
@@ -266,8 +266,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // Life.
   mutant('acks-count-twice', 'elects by an answer that an earlier election has used', [
     'election/candidate-observation.ts',
-    'ackedAt !== undefined && ackedAt > decidedAt',
-    'ackedAt !== undefined && decidedAt < Number.MAX_VALUE',
+    'if (ping?.ackedAt === undefined || ping.ackedAt <= decidedAt) return freshUntil;',
+    'if (ping?.ackedAt === undefined || decidedAt === Number.MAX_VALUE) return freshUntil;',
   ]),
   mutant('silence-is-no-answer', 'waits forever for an answer to a ping', [
     'election/candidate-observation.ts',
@@ -276,7 +276,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('no-revival', 'never pings silent candidates again', [
     'election/ask.ts',
-    'const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MAX_ASKED);',
+    'const count = Math.min(2 ** (view.input.memory.rounds.count + 1), MAX_ASKED);',
     'const count = Math.min(0 * view.input.memory.rounds.count, MAX_ASKED);',
   ]),
   mutant(
