@@ -16,6 +16,7 @@ import { FENCE, type Instant } from './model.ts';
 import { decideOutcome, type Leader } from './outcome.ts';
 import {
   ackDeadline,
+  answersDueAt,
   conflictParties,
   decideIgnoredWrites,
   isPingPending,
@@ -213,7 +214,12 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
     ...verdict,
     reason: verdict.reason === 'LeaderOptimal' ? 'HolderLate' : verdict.reason,
     actions: [...(verdict.actions ?? []), ...askAhead(view, expiresAt)],
-    recheckAt: [...(verdict.recheckAt ?? []), expiresAt, ackDeadline(view), nextWaveAt(view)],
+    recheckAt: [
+      ...(verdict.recheckAt ?? []),
+      ...[expiresAt, nextWaveAt(view)],
+      // The holder and fresh candidates may have a pending ping, too.
+      ...answersDueAt(view, standingsIn(view.standings, 'Live', 'Awaiting')),
+    ],
     isAsking: true,
   };
 }

@@ -218,6 +218,15 @@ describe('a held Lease', () => {
       want: { reason: 'PreemptionPending', isAsking: true },
     },
     {
+      name: 'is decided again when the time is over in which its late holder may answer a ping',
+      lease: lease.lasting(60),
+      memory: { askingSince: 57_500 },
+      candidates: [],
+      holder: holder.pingedAt(53_000, 'validity'),
+      at: 57_600,
+      want: { reason: 'HolderLate', requeue: { kind: 'at', time: 58_000 } },
+    },
+    {
       name: 'is decided again when a pinged, fresh candidate stops being fresh',
       lease: lease.lasting(60),
       candidates: [better().seenAt(0).renewedAt(500).pingedAt(600, 'preemption'), silent],
