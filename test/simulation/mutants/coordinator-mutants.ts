@@ -343,10 +343,11 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   mutant(
     'no-look-at-expiry',
     'does not decide when a Lease expires',
+    ['election/decide-held.ts', '...[expiresAt, nextWaveAt(view)],', ''],
     [
       'election/decide-held.ts',
-      'recheckAt: [...(verdict.recheckAt ?? []), expiresAt, ackDeadline(view), nextWaveAt(view)],',
-      'recheckAt: verdict.recheckAt ?? [],',
+      "...answersDueAt(view, standingsIn(view.standings, 'Live', 'Awaiting')),",
+      '',
     ],
     [
       'election/decide-held.ts',
