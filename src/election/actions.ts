@@ -21,7 +21,7 @@ export function pingTo({ now }: View, standing: Standing, purpose: PingPurpose):
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
-/** Removes a preferredHolder that we set. Otherwise the holder would stop renewing for no reason. */
+/** Removes a preferredHolder that a coordinator set. Otherwise the holder would stop renewing needlessly. */
 export function removeOwnPreference(view: View): Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
@@ -56,7 +56,7 @@ export function nameStrategy(view: View, strategy: string): Action[] {
   return updateLease(view.input, lease, change);
 }
 
-/** Maximum of int32. The server refuses a larger number, so the Lease could never get a holder again. */
+/** Maximum of int32. The server refuses a larger number, and the Lease could never get a holder again. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 /** Grants the Lease. The caller has checked that no other holder may lead. See {@link Grant.revises}. */
@@ -69,7 +69,7 @@ export function grantTo(view: View, { leader, strategy }: Leader, revises?: Gran
   const { record } = memory;
   const hasHolder = record && record.holder !== '' && record.holder !== FENCE;
   const beliefs = allBeliefs(memory);
-  // Until the end of its own earlier record, `holder` may lead. The grant must not end before (rule 8).
+  // `holder` may lead until its own earlier record ends. The grant must not end before that (rule 8).
   const belief = beliefOf(beliefs, holder);
   const leftMs = belief ? leadsUntil(belief) - view.at : 0;
   const grant: Grant = {

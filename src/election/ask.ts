@@ -22,7 +22,7 @@ export function contendersAmong(
   return absent.filter(({ candidate }) => decisive.has(candidate));
 }
 
-/** Returns the contenders to ping next (rule 6). Contenders whose ping is pending count for this wave, too. */
+/** Returns the contenders to ping next (rule 6). Contenders with a pending ping count for this wave, too. */
 export function contendersToPing(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
@@ -38,10 +38,10 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 }
 
 /**
- * Returns an order of contenders, best first, by the strategy that they agree on. If they do not agree, orders them by
- * binaryVersion only, because the candidates with the highest binaryVersion select the strategy. Among equal
- * contenders, the most recently renewed comes first: it is the most likely to answer. The holder comes last, because it
- * has just missed its renewals.
+ * Returns an order of contenders, best first, by their strategy. If an election among them has no leader,
+ * orders them by binaryVersion only, because the candidates with the highest binaryVersion select the
+ * strategy. Among equal contenders, the last holder comes last, because it has just missed its renewals. Of
+ * the others, the most recently renewed comes first: it is the most likely to answer.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(contenders.map(({ candidate }) => candidate));
@@ -61,7 +61,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     byName(a, b);
 }
 
-/** A fast path: most candidates have the same versions and priority. */
+/** A fast path, because most candidates have the same versions and priority. */
 function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
   return (
     a.binaryVersion === b.binaryVersion &&
@@ -75,7 +75,7 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
 }
 
-/** Returns the pings whose answers determine the next leader before `moment`. Does not ping `except`. */
+/** Returns the pings whose answers show the next leader before `moment`. Does not ping `except`. */
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;
@@ -108,13 +108,13 @@ function byName({ candidate: a }: Standing, { candidate: b }: Standing): number 
   return a.name < b.name ? -1 : 1;
 }
 
-/** True if silent candidates are pinged again now. Applies while the Lease has no leader. */
+/** True if a round of pings to silent candidates is due. The caller checks that the Lease has no leader. */
 export function isRoundDue({ at, input }: View): boolean {
   const { count, lastAt } = input.memory.rounds;
   return at >= lastAt + roundBackoffMs(input, count);
 }
 
-/** Returns when the next round is due, after the round that may be due now. */
+/** Returns when the next round is due. If a round is due now, returns the time of the round after it. */
 export function nextRoundAt(view: View): Instant {
   const { at, input } = view;
   const { count, lastAt } = input.memory.rounds;

@@ -1,9 +1,9 @@
 import { FENCE, type Instant } from './model.ts';
 
 /**
- * What a holder of the Lease may believe (rule 8). It believes that it leads for one duration after its last renewal,
- * even if the Lease has changed or is gone. A client-go elector that slept when it lost the Lease may release another
- * holder's Lease for one more duration.
+ * What a holder of the Lease may believe (rule 8). It believes that it leads for one duration after its last
+ * renewal, even if the Lease has changed or is gone. For one more duration, a client-go elector that does not
+ * notice its loss in time may release the Lease of another holder.
  */
 export interface Belief {
   /** {@link UNKNOWN_HOLDER} for a holder that this process has never seen. */
@@ -13,7 +13,7 @@ export interface Belief {
   readonly durationMs: number;
   /** True if the holder itself wrote the duration, in a renewal. False if it is the duration of a grant. */
   readonly isOwnDuration: boolean;
-  /** True if a participant wrote the last renewal. It never empties another holder's Lease (rule 15). */
+  /** True for a participant and for the fence: they never empty the Lease of another holder (rule 15). */
   readonly isParticipant: boolean;
   /** When the holder lost the Lease; undefined while it holds the Lease. */
   readonly lostAt: Instant | undefined;
@@ -27,7 +27,7 @@ export const UNKNOWN_HOLDER = '';
 /** The assumed duration of a holder without an observed renewal, in milliseconds: client-go's default. */
 export const USUAL_DURATION_MS = 15_000;
 
-/** A vacant Lease that is reserved for a former holder. That holder may still believe that it leads (rule 8). */
+/** The reservation of a vacant Lease for a former holder, which may still believe that it leads (rule 8). */
 export interface Reservation {
   /** The former holder whose belief ends last; undefined if its name is not known. */
   readonly holder: string | undefined;
@@ -38,17 +38,17 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/** How long a belief is kept after its end. A list may show a much earlier write, from when no watch was open. */
+/** How long a belief is kept after its end: a list may later show a release from before that end. */
 const KEPT_MS = 5 * 60_000;
 
-/** Maximum number of remembered holders per Lease: a client may write thousands of names into it. */
+/** Maximum number of remembered holders per Lease. A client may write thousands of names into a Lease. */
 const MAX_HOLDERS = 100;
 
 export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
   return renewedAt + durationMs;
 }
 
-/** Returns until when a client-go elector that slept may release another holder's Lease (rule 8). */
+/** Returns until when the holder, if it notices its loss late, may release another holder's Lease (rule 8). */
 export function disturbsUntil(belief: Belief): Instant {
   const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isOwnDuration, isParticipant } = belief;
   const until = leadsUntil(belief);
@@ -69,11 +69,11 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
   return kept.length === 0 ? [belief] : [...kept.slice(0, MAX_HOLDERS - 1), belief];
 }
 
-/** Returns the beliefs with `belief` added. If a holder has two, keeps the belief that ends later. */
+/** Returns the beliefs with `belief` added. If its holder has one already, keeps the one that ends later. */
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
   const isLonger = !known || leadsUntil(belief) > leadsUntil(known);
-  // The answer was sent after the first loss, so keep the first lostAt.
+  // An answer to a ping that was sent after the first loss still counts, so keep the first lostAt.
   const longer = isLonger ? { ...belief, lostAt: known?.lostAt ?? belief.lostAt } : known;
   return [...withoutBelief(beliefs, belief.holder), longer];
 }
@@ -115,13 +115,13 @@ export function lastLoser(beliefs: Beliefs): string | undefined {
   return last;
 }
 
-/** True if a client-go elector that slept when it lost the Lease may release the Lease of `holder`. */
+/** True if another client-go elector, which notices its loss late, may release the Lease of `holder`. */
 export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): boolean {
   const others = withoutBelief(beliefs, holder);
   return others.some((other) => !other.isParticipant && at < disturbsUntil(other));
 }
 
-/** Returns until when any of the beliefs matters; -Infinity if none does. */
+/** Returns until when any of the holders may lead or release the Lease; -Infinity without beliefs. */
 export function matterUntil(beliefs: Beliefs): Instant {
   return Math.max(...beliefs.map(disturbsUntil));
 }

@@ -1,6 +1,6 @@
 import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from './model.ts';
 
-/** Why a candidate was pinged. An ack answers pings of every purpose, but a preemption needs an ack to its own ping. */
+/** Why a candidate was pinged. A preemption needs an ack of its own ping. Otherwise, any ack counts. */
 export type PingPurpose =
   | 'election' // The Lease has no holder, and the answer may settle the election.
   | 'expiry' // The Lease is about to expire, and the answer may settle the next election.
@@ -14,9 +14,9 @@ export interface Ping {
   /** On the candidate's clock; undefined if a command only assumes the ping and has not sent one. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
-  /** When the server confirmed the write: the time to answer starts (rule 9). Undefined before that. */
+  /** When the server confirmed the write: the timeout starts (rule 9). Undefined before that. */
   readonly deliveredAt: Instant | undefined;
-  /** True if this process has seen the candidate with this pingTime. Any later renewal is an answer then. */
+  /** True if this process has seen the candidate with this pingTime. Then any later renewal is an ack. */
   readonly isSeen: boolean;
   /** When this process saw the first renewal after the ping; undefined while there is no answer. */
   readonly ackedAt: Instant | undefined;
@@ -31,19 +31,19 @@ export interface CandidateObservation {
   readonly unchangedSince: Instant;
   /** Age of renewTime when this process first saw the candidate, in milliseconds; 0 after it has seen a renewal. */
   readonly ageAtFirstSightMs: number;
-  /** Until when the last renewal shows that the candidate is alive; in the past if it does not. */
+  /** Until when the candidate is fresh by its last renewal; -Infinity if it was not fresh at first sight. */
   readonly freshUntil: Instant;
   readonly ping: Ping | undefined;
-  /** Number of consecutive unanswered pings, without a pending ping. */
+  /** Number of consecutive unanswered pings before `ping`. */
   readonly unansweredPings: number;
-  /** The pings before a deletion, since the last renewal, and when the first and last were delivered (rule 1). */
+  /** Collection pings since the last renewal, and when the server confirmed the first and last (rule 1). */
   readonly collection:
     | { readonly pings: number; readonly firstAt: Instant; readonly lastAt: Instant }
     | undefined;
   readonly deletionFailedAt: Instant;
 }
 
-/** Returns the observation after this process has seen `candidate`. `isNew`: it was created just now. */
+/** Returns the observation after this process saw `candidate`. `isNew`: it was created while we watched. */
 export function observeCandidate(
   previous: CandidateObservation | undefined,
   candidate: LeaseCandidate,
@@ -73,9 +73,9 @@ function withPingSeen(observation: CandidateObservation, { pingTime }: LeaseCand
 }
 
 /**
- * Records a renewal as the answer to `ping`. A renewal with an earlier pingTime was written before the ping, so it is not
- * an answer. After the candidate was seen with the ping, any renewal is an answer: another coordinator may have pinged it
- * with an earlier pingTime, because it does not know how long the candidate has been silent.
+ * Records a renewal as the answer to `ping`. A renewal with an earlier pingTime was written before the ping, so it is
+ * not an answer. Once this process has seen the candidate with the ping, any renewal is an answer: another coordinator
+ * may ping with an earlier pingTime, because it does not know for how long the candidate has been silent.
  */
 function withAnswer(ping: Ping, { pingTime }: LeaseCandidate, at: Instant): Ping {
   const isEarlier =
@@ -90,7 +90,7 @@ function firstSight(
   isNew: boolean,
 ): CandidateObservation {
   const claimed = candidate.renewTime ?? candidate.creationTimestamp;
-  // Only the candidate's own time shows its age. No other rule compares another clock with ours (rules 1 and 3).
+  // At first sight, only a timestamp by another clock shows the candidate's age (rules 1 to 3).
   const ageMs = claimed === undefined ? 0 : Number(now.wall - claimed) / 1000;
   const isFresh = candidate.renewTime !== undefined && Math.abs(ageMs) <= settings.electionDurationMs;
   return {
@@ -107,7 +107,7 @@ function firstSight(
   };
 }
 
-/** Maximum lead of the server's clock, in milliseconds. Beyond it, a candidate's age is unknown. */
+/** Maximum lead of the server's clock, in milliseconds. If it is larger, a candidate's age is unknown. */
 const CLOCK_TOLERANCE_MS = 2000;
 
 function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: Now): Instant {
@@ -179,7 +179,7 @@ export function isUnsuspected(seen: CandidateObservation, at: Instant, settings:
   return isAnswered && sinceRenewalMs(seen, at) < settings.candidateValidityMs;
 }
 
-/** Returns the deadline of an answer (rule 9): later if the server confirmed the ping slowly. */
+/** Returns the deadline of an answer (rule 9). A slow confirmation of the ping by the server extends it. */
 export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettings): Instant {
   if (deliveredAt === undefined) return Number.POSITIVE_INFINITY;
   return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);
@@ -197,9 +197,9 @@ export function liveUntil(
 }
 
 /**
- * Returns the pingTime of a new ping to `candidate`, on the candidate's clock: its renewTime plus the time for which this
- * process has seen that renewTime unchanged. Such a pingTime is never ahead of the candidate's clock: otherwise the
- * candidate would renew in a loop. It is always after its renewTime: otherwise the candidate would not answer (rule 2).
+ * Returns the pingTime of a new ping to `candidate`, on the candidate's clock: its renewTime plus the time for which
+ * this process has seen that renewTime unchanged. This pingTime is never ahead of the candidate's clock: otherwise the
+ * candidate would renew in a loop. It is always after renewTime: otherwise the candidate would not answer (rule 2).
  */
 export function pingTimeFor(candidate: LeaseCandidate, seen: CandidateObservation, now: Now): MicroTime {
   if (candidate.renewTime === undefined) return now.wall;
@@ -209,7 +209,7 @@ export function pingTimeFor(candidate: LeaseCandidate, seen: CandidateObservatio
   return pingTime === candidate.pingTime ? pingTime + 1n : pingTime;
 }
 
-/** True if the candidate did not answer its last ping in time and has not renewed since. */
+/** True if the candidate has left a ping unanswered and has not renewed since. */
 export function isSilent(seen: CandidateObservation, at: Instant, settings: ElectionSettings): boolean {
   return seen.unansweredPings > 0 || isUnanswered(seen, at, settings);
 }

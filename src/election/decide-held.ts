@@ -27,7 +27,7 @@ import {
 } from './verdict.ts';
 import { candidatesIn, type HeldView, isHeldBack, type Standing, standingsIn } from './view.ts';
 
-/** Interval of pings to the candidate of a pending preferredHolder, in milliseconds from each ack (rule 7). */
+/** Time from each ack of the preferred candidate to the next ping to it, in milliseconds (rule 7). */
 const PREFERRED_PING_INTERVAL_MS = 2000;
 const PREEMPTION_BACKOFF = { initialMs: 15_000, maxMs: 10 * 60_000 };
 
@@ -46,7 +46,7 @@ export function decideHeld(view: HeldView): Verdict {
   return pingAheadOfExpiry(view, pingAheadOfTakeUp(view, verdict));
 }
 
-/** While a preferredHolder is set, that candidate must keep answering and must remain the best candidate (rule 7). */
+/** Removes a preferredHolder unless its candidate keeps answering and remains the best (rule 7). */
 function decidePending(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
   const { preferredHolder } = lease;
@@ -69,10 +69,10 @@ function decidePending(view: HeldView): Verdict | undefined {
   const present = [...candidatesIn(others, 'Live'), preferred.candidate];
   const outcome = decideOutcome(present, preferredHolder);
   const isPreferredBest = outcome.kind === 'leader' && outcome.leader === preferred.candidate;
-  // A holder gives way only to a better candidate, not to an equal one.
+  // A holder yields only to a better candidate, not to an equal one.
   const withHolder = decideOutcome(present, holder);
   const isHolderWorse = withHolder.kind !== 'leader' || withHolder.leader.name !== holder;
-  // Ping other candidates before they cause the removal of the preferredHolder.
+  // Other candidates must answer a ping before they can cause the removal of the preferredHolder.
   const absent = standingsIn(others, 'Awaiting', 'Idle');
   const contenders = contendersAmong(present, absent, preferredHolder);
   const canChange = contenders.length > 0;
@@ -99,7 +99,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   };
 }
 
-/** While the holder's LeaseCandidate may be hidden, it cannot be compared with other candidates (rule 13). */
+/** Does nothing while the holder's LeaseCandidate may be hidden: the holder cannot be compared (rule 13). */
 function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict | undefined {
   const { hiddenUntil = Number.NEGATIVE_INFINITY } = input;
   if (at >= hiddenUntil || standings.some(({ candidate }) => candidate.name === tenure.holder))
@@ -114,7 +114,7 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
   if (outlook.kind === 'none') return unlessReinstated(view, 'NoLiveCandidates');
   if (outlook.kind === 'noneElectable') return unlessReinstated(view, 'NoElectableCandidates');
   if (outlook.kind !== 'leader' || outlook.leader.name !== holder) return undefined;
-  // If the server drops the field, a note of the strategy would look like the first renewal of the grant (rule 12).
+  // If the server drops the field, writing a note would look like the first renewal of the grant (rule 12).
   const isDropped = lease.strategy === undefined && isProvisional;
   if (lease.strategy !== outlook.strategy && !isDropped) return undefined;
   return unlessReinstated(view, 'LeaderOptimal');
@@ -189,7 +189,7 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   const better = view.standings.find(({ candidate }) => candidate === leader);
   const ping = better?.observation.ping;
   const asked = ping?.purpose === 'preemption' ? ping : undefined;
-  // A late answer does not count: after a delay, a watch may show an outdated state.
+  // A late answer does not count: a delayed watch may show an answer from long ago.
   const isInTime = asked?.ackedAt !== undefined && asked.ackedAt < ackDueAt(asked, input.settings);
   if (better?.isAlive && isInTime && asked.sentAt >= input.memory.decidedAt) {
     return {
@@ -236,7 +236,7 @@ function decideUnaware(view: HeldView, preferred: Standing, strategy: string): V
     record.since >= noted.since + 2 * settings.electionDurationMs;
   if (!isUnaware || !preferred.isAlive) return undefined;
   if (dropsFields) return { reason: 'HolderUnaware', actions: updateLease(input, tenure.lease, fence(view)) };
-  // A former coordinator may have written the note. The server may support the field now.
+  // A former coordinator may have written the note, and the server may keep the field now.
   const preferredHolder = preferred.candidate.name;
   return {
     reason: 'BetterCandidate',
@@ -260,39 +260,39 @@ function fence({ at, now, input: { memory }, tenure: { lease } }: HeldView): Lea
 // A grant that its holder has not taken up yet (rule 12).
 
 /**
- * Time in which all candidates of a starting component appear, in milliseconds. The first grant and its first revision
- * are made at once. The second revision waits for this time, so that three writes are enough. client-go's elector cannot
- * have taken up the first grant by then: it reads the Lease at its start, before the Lease exists, and again 2 s later.
+ * Time in which all candidates of a starting component appear, in ms. The coordinator makes the first grant and its
+ * first revision at once. The second revision waits for this time: then three writes are enough. By then, client-go's
+ * elector has not taken up the first grant: it reads the Lease at its start, before the Lease exists, and 2 s later.
  */
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
 
-/** How long before the end of an untaken grant other candidates are pinged (rule 12). */
+/** How long before the time limit of a grant the coordinator pings other candidates, in ms (rule 12). */
 const ASK_AHEAD_MS = 500;
 
 /**
  * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so a better candidate
  * gets the Lease at once. The write fails if the holder's first renewal comes first. No leader has to yield, so age and
- * name count too. After the time in which a running holder takes up a grant, every other candidate counts as better.
+ * name count. After the time limit to take up the grant, every other candidate counts as better.
  */
 function decideProvisional(view: HeldView): Verdict | undefined {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional) return undefined;
-  // A held-back holder got the Lease only because no other candidate could lead.
+  // A held-back holder got the Lease only because no other candidate could lead. It does not count here.
   const live = candidatesIn(view.standings, 'Live').filter(({ name }) => !isHeldBack(input, name, at));
   const lateAt = takeUpBy(view);
   const isLate = at >= lateAt;
   const outcome = decideOutcome(isLate ? live.filter(({ name }) => name !== tenure.holder) : live);
   if (outcome.kind !== 'leader' || outcome.leader.name === tenure.holder) return undefined;
-  // The pinged candidates answer one by one. Wait until the grant is late, so that it counts as a lapse.
+  // The pinged candidates answer one by one. Wait for the time limit, so that the revision counts as a lapse.
   const isAsking = !isLate && at >= lateAt - ASK_AHEAD_MS;
   const revisableAt = Math.max(nextRevisionAt(view), isAsking ? lateAt : Number.NEGATIVE_INFINITY);
   if (at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
   return { reason: 'GrantRevised', actions: grantTo(view, outcome, isLate ? 'holderLate' : 'holderWorse') };
 }
 
-/** Pings the other candidates before an untaken grant ends, and its holder at the end (rule 12). */
+/** Pings other candidates shortly before the time limit of a grant, and the holder after it (rule 12). */
 function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional || verdict.reason === 'GrantRevised') return verdict;
@@ -300,7 +300,7 @@ function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const askAt = giveUpAt - ASK_AHEAD_MS;
   const grantee = view.standings.find(({ isHolder }) => isHolder);
   const ping = grantee?.observation.ping;
-  // From this moment on, the holder counts as silent.
+  // Without an answer, the holder counts as silent from this moment on.
   const silentAt = ping && ackDueAt(ping, input.settings);
   if (at < askAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), askAt, silentAt] };
   const isAsked = ping !== undefined && ping.sentAt >= giveUpAt;
@@ -319,7 +319,7 @@ function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/** Returns until when a running holder takes up its grant. Counts from the server's answer, or from the first sight. */
+/** Returns the time limit to take up the grant. It runs from the server's answer, or from the first sight. */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;
   return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);

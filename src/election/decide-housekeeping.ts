@@ -10,8 +10,8 @@ const COLLECTION_RETRY_MS = 10 * 60_000;
 /** Number of unanswered pings before the coordinator deletes a candidate (rule 1). */
 const COLLECTION_PINGS = 3;
 /**
- * Minimum time from the first of these pings to the deletion, in milliseconds. client-go publishes a candidate that was
- * deleted by mistake only minutes later. Until then its Lease may have no leader.
+ * Minimum time from the first of these pings to the deletion, in milliseconds. If a candidate was deleted by
+ * mistake, client-go publishes it again only minutes later. Until then, its Lease may have no leader.
  */
 const COLLECTION_WATCH_MS = 10 * 60_000;
 
@@ -69,8 +69,8 @@ function after(at: Instant, moment: Instant): Instant {
 
 /**
  * True if a candidate has just renewed with a renewTime long before its last pingTime: its clock was set back. A
- * client-go candidate then renews in a loop, until its clock passes that pingTime or the coordinator writes an earlier
- * one (rule 2). The pingTime of an unanswered ping is ahead of renewTime by no more than the age of the renewal.
+ * client-go candidate then renews in a loop, until its clock passes that pingTime or the coordinator writes an
+ * earlier one (rule 2). Otherwise, pingTime is ahead of renewTime by at most the age of the renewal.
  */
 function isClockSetBack({ at, input }: View, { candidate, observation }: Standing): boolean {
   const { renewTime, pingTime } = candidate;

@@ -101,8 +101,8 @@ function decideElectionOrWait(view: VacantView): Verdict {
   const present = parties.length > 0 ? [] : view.live;
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
-  // Do not wait for the holder that has just expired: it was silent. It takes part if it answers (rule 3). In a conflict,
-  // it may have answered since.
+  // Do not wait for the holder of an expired Lease: it was silent. It takes part if it answers (rule 3). In a
+  // known conflict, wait for it as for every other party.
   const expired = isConflict ? undefined : view.input.memory.record?.holder;
   const isSettled = contenders.every(({ candidate }) => candidate.name === expired);
   const verdict = isSettled ? decideSettled(view, decideOutcome(present)) : undefined;
@@ -167,7 +167,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
       reinstatementTime(view),
     ],
     conflict,
-    // If all candidates are fresh, they conflict without a ping: the backoff starts here.
+    // Starts the backoff here: if all candidates are fresh, they conflict without a ping.
     isRound: isRoundDue(view),
   };
 }

@@ -35,14 +35,14 @@ function decideVerdict(view: View): Verdict {
   return isHeld(view) ? decideHeld(view) : decideVacant(view as VacantView);
 }
 
-/** True if the Lease names a third-party strategy: another controller decides, so no candidate is pinged (rule 4). */
+/** True if the Lease already names its third-party strategy: it needs no write and no ping (rule 4). */
 function isLeftToThirdParty(view: View): boolean {
   const { outlook, tenure } = view;
   if (outlook.kind !== 'thirdParty' || tenure.lease?.strategy !== outlook.strategy) return false;
   return tenure.lease.holderIdentity !== undefined && !hasOwnPreference(view);
 }
 
-/** Empties the Lease of a plain elector that has provably ended. The next elector can then take it (rule 17). */
+/** Empties the Lease of a plain elector that has provably ended. The next one can then take it (rule 17). */
 function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
   if (!tenure.lease || !isEvidenceAsked(input)) return undefined;
   const reason = 'PlainElector';

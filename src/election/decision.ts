@@ -5,7 +5,7 @@ import type { Outcome } from './outcome.ts';
 import { firstOf, strategies } from './strategies.ts';
 import type { Standing, Tenure } from './view.ts';
 
-/** The state of a candidate that an action rests on. The server refuses the action if it has changed. */
+/** The version of a candidate that an action is based on. The server refuses the action for any other. */
 type CandidateVersion = Pick<LeaseCandidate, 'source' | 'name' | 'uid' | 'resourceVersion'>;
 
 /** Asks a candidate for a sign of life. */
@@ -58,9 +58,9 @@ export type LeaseChange =
       readonly leaseDurationSeconds: number;
       readonly leaseTransitions: number;
     }
-  /** Writes holder '', both times and duration 1, as client-go's release: the plain elector has ended (rule 17). */
+  /** Writes holder '', both times and duration 1, like client-go: the plain elector has ended (rule 17). */
   | { readonly kind: 'release'; readonly renewTime: MicroTime }
-  /** Removes preferredHolder. `hasFailed`: whether the reason is that the preferred candidate has failed. */
+  /** Removes preferredHolder. `hasFailed`: whether this counts as a failed preemption (rule 7). */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
   /** Writes strategy, and an absent holderIdentity as ''. Removes a preferredHolder that a coordinator set. */
   | {
@@ -70,7 +70,7 @@ export type LeaseChange =
       readonly removesPreferredHolder: boolean;
     };
 
-/** Deletes a candidate that has been silent for hours. */
+/** Deletes a candidate that has left its collection pings unanswered (rule 1). */
 export interface DeleteCandidate extends CandidateVersion {
   readonly kind: 'DeleteCandidate';
 }
@@ -82,7 +82,7 @@ export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; 
 
 export interface Decision {
   readonly reason: Reason;
-  /** In this order: the Lease first, because a leader waits for it; then all pings together; then deletions. */
+  /** In this order: the write to the Lease, because a new leader waits for it; then pings; then deletions. */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
   /** Until when the decision stays the same if the Lease's holder renews in time. Infinity: until another change. */
@@ -224,7 +224,7 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
   const winner = standings.find(({ candidate }) => candidate.name === chosen);
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
 
-  /** True if the candidate is not pinged: it would lose even if it answered (rule 6). */
+  /** True if the candidate would lose even if it answered. The election does not wait for it (rule 6). */
   const isWorse = ({ candidate, state }: Standing): boolean =>
     (state === 'Idle' || state === 'Awaiting') &&
     winner !== undefined &&

@@ -13,12 +13,12 @@ import type { ElectionInput } from './view.ts';
 
 // The beliefs of former holders whose renewals this process did not see (rule 8).
 
-/** The longest time without a watch, in ms. Meanwhile, a process may miss a Lease that is created and deleted. */
+/** Longest time without an open watch, in ms. Meanwhile, a Lease may be created and deleted unseen. */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
- * Returns the memory with a former holder that this process never saw and that last renewed at `renewedAt`. `before`: so
- * long ago that its duration is over. Assumes the longest duration of known holders, `leastMs` and client-go's default.
+ * Returns the memory with an unseen former holder that last renewed at `renewedAt`. `before`: so long ago that
+ * its duration is over. Assumes the longest of `leastMs`, the usual duration and the durations of known holders.
  */
 export function withUnknown(
   memory: LeaseMemory,
@@ -39,9 +39,9 @@ export function withUnknown(
 }
 
 /**
- * Returns the memory after the holder of its record has lost the Lease without releasing it.
+ * Returns the memory after the holder of its record has lost the Lease without releasing it. `hasRenewed`:
  * - `perhaps`: it may have renewed unseen. A renewal lasts at least `leastMs`, the duration in the Lease now.
- * - `before`: it may have renewed unseen, but another coordinator has waited for its whole duration since.
+ * - `before`: it may have renewed unseen, but another coordinator has then waited for its duration.
  * - `no`: it has not renewed since this process last saw it.
  */
 export function withLoss(
@@ -56,7 +56,7 @@ export function withLoss(
   const known = beliefOf(beliefs, holder);
   const { isOwnDuration = false, isParticipant = false } = known ?? {};
   const seenMs = Math.max(record.durationMs, known?.durationMs ?? 0);
-  // If a holder got a grant but its renewals were not seen, it may renew with its own duration.
+  // If this process saw only the grant, the holder may have renewed with another duration, its own.
   const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, usualDurationMs);
   // A fence never renews.
   const renewed = holder === FENCE ? 'no' : hasRenewed;
@@ -71,12 +71,12 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/** True if the writer of renewTime, by field ownership, has set the duration of a release: one second. */
+/** True if the duration is that of a release, 1 s, and the writer of renewTime or a coordinator wrote it. */
 export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: Lease): boolean {
   return leaseDurationSeconds === 1 && isDurationHolders === true;
 }
 
-/** Records an unknown Lease in a list: it may have had another holder, unless it is an unrenewed grant. */
+/** Records a Lease new to this process: unless it is an unrenewed grant, it may have had another holder. */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
   const isOurs = unrenewedGrant !== undefined || grantOnItsWay?.holder === lease.holderIdentity;
@@ -136,7 +136,7 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const lost = new Map(lostGrants.map((one) => [one.grant.holder, one]));
   return {
     ...next,
-    // The server can no longer refuse these grants, so keep only the last grant to each holder.
+    // A refusal of these grants can no longer arrive, so keep only the last grant to each holder.
     lostGrants: lost.size < lostGrants.length ? [...lost.values()] : lostGrants,
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
@@ -144,8 +144,8 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory after the server wrote a grant on a known state of the Lease: it did not write the earlier grants
- * whose answers were lost. But if this grant created the Lease, an earlier one may have created a Lease that is deleted.
+ * Returns the memory after the server wrote a grant. If the grant updated a known Lease, the server did not write
+ * the grants whose answers were lost. If it created the Lease, a lost grant may have created one that is deleted.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -175,14 +175,14 @@ export function beliefBy(
   // A grant that returns the Lease lasts only for the rest of an earlier term. A renewal would have another duration.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
-  // The answer was sent after the first loss, so the first lostAt stays.
+  // An answer to a ping that was sent after the first loss still counts, so the first lostAt stays.
   const lostAt = known?.lostAt ?? at;
   return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }
 
-/** After a holder has renewed for this long, no former holder can believe that it leads, in milliseconds. */
+/** After a holder has renewed for this long, no former holder may lead or disturb, in milliseconds. */
 const LONG_HELD_MS = 5 * 60_000;
-/** If no coordinator ran before, younger candidates may not have had an election yet, in milliseconds. */
+/** Maximum age of candidates that have had no election if no coordinator ran before, in milliseconds. */
 const JUST_CREATED_MS = 1000;
 /** creationTimestamp has whole seconds. */
 const CREATION_PRECISION_MS = 1000;
@@ -194,10 +194,10 @@ const CREATION_PRECISION_MS = 1000;
 export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
 
 /**
- * Returns the memory at a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may have had a
- * holder that still leads. A former holder of a held Lease may be asleep and release the Lease later. A coordinator that
- * takes over has watched before, but its watch may lag behind the former coordinator: a Lease that seems missing may have
- * existed until now.
+ * Returns the memory at a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may
+ * have had a holder that still leads. A former holder of a held Lease may notice its loss late, and then
+ * release the Lease. A coordinator that takes over has watched before, but its watch may lag behind the
+ * former coordinator: a Lease that seems missing may have existed until now.
  */
 export function observeBeginning(input: ElectionInput, now: Now, beginning: Beginning): LeaseMemory {
   const { lease, memory, candidates, settings } = input;
@@ -214,12 +214,12 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   }
   // A participant releases only its own Lease. A Lease without renewTime never had a holder (rule 4).
   const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);
-  // If the former coordinator created the Lease, this process does not see its holder's renewals until the next list.
+  // If the former coordinator created the Lease, this process may not see renewals until the next list.
   const unseenUntil = beginning === 'takeOver' ? at + LONGEST_GAP_MS : at;
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }
 
-/** A client that takes over a Lease without a grant may keep the former holder's acquireTime. */
+/** True if the holder has held the Lease for long. A client that takes it may keep the old acquireTime. */
 function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease): boolean {
   if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
   return Number(renewTime - acquireTime) / 1000 >= LONG_HELD_MS;

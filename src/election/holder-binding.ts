@@ -5,10 +5,10 @@ export interface Pod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** As in the identities of client-go and controller-runtime. On the host network, it is the hostname of the node. */
+  /** The hostname in identities of client-go and controller-runtime, unless the Pod uses the host network. */
   readonly hostname: string;
   readonly isOnHostNetwork: boolean;
-  /** The kubelet created the Pod from a file. Its status says nothing about a candidate with another uid. */
+  /** True for a mirror Pod. The kubelet runs a static Pod from a file, with another uid. */
   readonly isMirror: boolean;
   readonly hasHostPid: boolean;
   readonly sharesProcessNamespace: boolean;
@@ -18,7 +18,7 @@ export interface Pod {
   readonly defaultContainer: string | undefined;
   /** When the kubelet found that not all containers are ready; undefined while they are. */
   readonly unreadySince: MicroTime | undefined;
-  /** All containers that keep running, including restartable init containers and ephemeral containers. */
+  /** The containers, restartable init containers and ephemeral containers of the Pod. */
   readonly containers: readonly PodContainer[];
 }
 
@@ -47,7 +47,7 @@ export interface ObservedPod {
   readonly seenAt: Instant;
   /** The ids of the instances that this process has seen running. */
   readonly seenRunning: ReadonlySet<string>;
-  /** When this process first saw that an instance has ended, by id. */
+  /** When this process first saw the end of each instance, by id. */
   readonly endSeenAt: ReadonlyMap<string, Instant>;
 }
 
@@ -102,7 +102,7 @@ export type HolderBinding<P extends Pod> =
       readonly kind: 'bound';
       readonly pod: P;
       readonly container: PodContainer;
-      /** Whether it is the only container, or this project's annotation names it. */
+      /** True if it is the only container, or if this project's annotation names it. */
       readonly isSure: boolean;
     }
   | { readonly kind: 'unbound'; readonly missing: MissingBinding };
@@ -135,7 +135,7 @@ export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 
   return !isCoordinated && !isRenewedByParticipant && namespace !== NODE_LEASES;
 }
 
-/** Returns the Pod of a plain elector. Only its identity says where it runs, so there is no proof in case of doubt. */
+/** Returns the Pod of a plain elector. Only the identity shows where it runs, so any doubt means no proof. */
 function podOfPlain<P extends Pod>(holding: Holding, pods: readonly P[]): P | MissingBinding | undefined {
   const { lease } = holding;
   if (!isPlainlyHeld(holding)) return 'NoOwnerReference';

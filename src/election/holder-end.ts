@@ -25,7 +25,7 @@ export const MISSING_PROOFS = {
 
 export type MissingProof = keyof typeof MISSING_PROOFS;
 
-/** `ends`: it is proven that the holder has ended, unless it renews before `at`. `unproven`: the Lease has to expire. */
+/** `ends`: if the holder does not renew before `at`, it has ended. `unproven`: the Lease has to expire. */
 export type HolderEnd =
   | { readonly kind: 'ends'; readonly at: Instant; readonly instance: EndedInstance }
   | { readonly kind: 'unproven'; readonly missing: MissingProof };
@@ -74,7 +74,7 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const hasRunSince = others.some(({ startedAt = 0n }) => startedAt > renewTime);
   if (!hasRunSince && renewTime >= earliestRestart(pod, container, instance)) return unproven('RenewedAtEnd');
 
-  // A renewal that was seen later than the ended holder's last requests may be a later run's, whose clock was set back.
+  // A renewal that this process saw long after the end may be from a later run whose clock was set back.
   const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
   if (record.since > endSeenAt + SETTLED_MS) return unproven('OtherInstance');
 
@@ -85,8 +85,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
 }
 
 /**
- * Returns a time before which no later run of the container has started. The kubelet starts one after it has found the
- * end, and stamps that time if the Pod was ready before. With several containers, another one may be the reason.
+ * Returns a time before which no later run of the container has started. The kubelet restarts a container
+ * only after it has found the end: at unreadySince, if the Pod was ready before and has only this container.
  */
 function earliestRestart(
   { containers, unreadySince = 0n }: Pod,
@@ -105,7 +105,7 @@ function unproven(missing: MissingProof): HolderEnd {
 /** Returns renewTime if the holder wrote it, by the clock of its node. Returns undefined if a coordinator wrote it. */
 function holdersRenewTime(lease: Lease, memory: LeaseMemory): MicroTime | undefined {
   const { renewTime, acquireTime, isAcquireTimeRenewers } = lease;
-  // A coordinator writes two equal times.
+  // A coordinator writes two equal times, unless it returns the Lease to a former holder.
   const isGrant = renewTime === acquireTime && !isAcquireTimeRenewers;
   return isGrant || isGrantUnrenewed(memory, lease) ? undefined : renewTime;
 }
@@ -125,11 +125,11 @@ function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTi
   return startedAt <= time && time <= finishedAt + STATUS_PRECISION;
 }
 
-/** The assumed time between two renewals if none was seen, in ms: client-go's default. */
+/** The assumed time between two renewals if this process saw none, in ms: client-go's default. */
 const USUAL_RENEWAL_MS = 2000;
 /** Maximum time without a renewal that the proof requires if the container is certain, in ms. */
 const MAX_SILENCE_MS = 5000;
-/** Minimum time without a renewal that the proof requires, in ms: the ended holder's last requests arrive meanwhile. */
+/** Minimum silence that the proof requires, in ms: meanwhile, the ended holder's last requests arrive. */
 const SETTLED_MS = 1000;
 
 function silenceMs({ renewedEveryMs, durationMs }: HolderRecord, isSure: boolean): number {

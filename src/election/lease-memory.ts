@@ -23,11 +23,11 @@ export interface HolderRecord
   readonly renewedEveryMs?: number | undefined;
   /** The holder acquired the Lease after this moment; undefined if this process saw no earlier state (rule 17). */
   readonly acquiredAfter?: Instant | undefined;
-  /** Set if the Lease was granted because this holder has ended: it has no belief (rule 17). */
+  /** Set if the Lease was granted because this holder has ended. Then the holder has no belief (rule 17). */
   readonly hasEnded?: true;
 }
 
-/** A holder that a note asks to give way, and when this process first saw the note. */
+/** A holder that a note asks to yield, and when this process first saw the note. */
 export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
@@ -49,17 +49,17 @@ export interface LeaseMemory {
   readonly yieldedTo: string | undefined;
   /** The beliefs of holders that may have led (rule 8). {@link allBeliefs} adds those of unanswered grants. */
   readonly beliefs: Beliefs;
-  /** The last known lease duration of any holder. The assumed duration of holders whose own duration is unknown. */
+  /** The last known duration of a holder, at least 15 s. Assumed for holders whose duration is unknown. */
   readonly usualDurationMs: number;
   /** When each holder last released the Lease, oldest first. At most 100, each kept for two hours (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
   /** Our grant in flight: the server's answer or the watch will show whether it was written. */
   readonly grantOnItsWay: Grant | undefined;
-  /** Our grant that was in flight when the Lease changed. Kept until the server refuses it. */
+  /** Our grant that was in flight when the Lease changed. The server may still refuse it. */
   readonly supposedGrant: SupposedGrant | undefined;
   /** Our grants whose answers were lost. Until this process sees the Lease again, their holders may renew it. */
   readonly lostGrants: readonly SupposedGrant[];
-  /** Our last grant. Kept until its holder renews. */
+  /** Our last grant, while its holder has not renewed it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
   /** The number of consecutive grants that replaced each other, and the time of the first (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
@@ -69,7 +69,7 @@ export interface LeaseMemory {
   readonly lapsesOfLease: Attempts;
   /** Fields that we last wrote for the current holder, to detect that its renewals remove them. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
-  /** Set while only a note asks the holder to give way. The holder may not read notes (rule 14). */
+  /** Set while only a note asks the holder to yield. The holder may not read notes (rule 14). */
   readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
@@ -78,13 +78,13 @@ export interface LeaseMemory {
   readonly rounds: Attempts;
   /** Identifies the last reported strategy conflict: its candidates and their strategies. */
   readonly conflict: string | undefined;
-  /** When the last election was decided. Earlier acks no longer count. */
+  /** When the last result of an election was written. Earlier acks no longer count (rule 3). */
   readonly decidedAt: Instant;
   /** When the server confirmed the first ping of the current election (rule 6). */
   readonly askingSince: Instant | undefined;
 }
 
-/** Our grant that may have been written and taken up. Includes the belief of its holder in that case. */
+/** Our grant that may have been written, and the belief of its holder in case the holder has taken it up. */
 export interface SupposedGrant {
   readonly grant: Grant;
   readonly belief: Belief;
@@ -95,20 +95,20 @@ export interface UnrenewedGrant
   extends Pick<Grant, 'holder' | 'renewTime' | 'leaseDurationSeconds' | 'isPreemption' | 'isReturn'> {
   /** Identifies the written grant: a holder may renew with the same renewTime that we wrote. */
   readonly resourceVersion: string;
-  /** Until when a running holder takes up the grant (rule 12). */
+  /** The time limit to take up the grant (rule 12). */
   readonly takeUpBy: Instant;
 }
 
-/** The facts about the former holder that a grant depends on. They are known when the grant is decided. */
+/** A grant, with the facts about the former holder that the coordinator knew when it decided. */
 export interface Grant {
   readonly holder: string;
   /** The renewTime that the grant writes. If the Lease has another renewTime, the holder wrote it. */
   readonly renewTime: MicroTime;
   readonly former: string | undefined;
   readonly leaseDurationSeconds: number;
-  /** Set if `former` has not taken up its grant, or not in time. It never led by that grant. */
+  /** True if `former` has not taken up its grant, or not in time. It never led by that grant. */
   readonly hasFormerLapsed: boolean;
-  /** Why the grant replaces an unexpired, unrenewed grant of `former` (rule 12); undefined if not. */
+  /** Why this grant replaces a provisional grant to `former` (rule 12); undefined if it does not. */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
   /** Set if there is proof that the former holder has ended (rule 17). */
   readonly hasFormerEnded?: true;
@@ -153,7 +153,7 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
   return all;
 }
 
-/** Returns the beliefs that prevent a grant. A lost grant does not: if it was written, the server refuses our write. */
+/** Returns the beliefs that block a grant. Omits lost grants of a known Lease: if written, our write fails. */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
 }
@@ -177,7 +177,7 @@ export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease:
   return record.holder === unrenewedGrant?.holder && record.renewTime === unrenewedGrant.renewTime;
 }
 
-/** True while the holder has neither taken up its grant nor leads by an earlier record (rules 8, 12). */
+/** True while the holder has not taken up its grant and no holder may lead by an earlier record (rule 12). */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
@@ -188,8 +188,8 @@ const PREEMPTION_PROBATION_MS = 60_000;
 const TAKE_UP_MS = 5000;
 
 /**
- * Returns how long a running coordinated elector may need to take up a grant, in milliseconds. client-go's elector reads
- * the Lease every 2.0 to 4.4 s (rule 12), and less often if the grant is longer than usual: then it is half of it.
+ * Returns how long a running coordinated elector may need to take up a grant, in milliseconds. client-go's elector
+ * reads the Lease every 2.0 to 4.4 s by default (rule 12). With a longer Lease, its retry period is often longer.
  */
 export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);
@@ -219,8 +219,8 @@ export function recordGrantAnswered(
 }
 
 /**
- * Records that the server wrote a grant. `at`: when this process saw that, in an answer or in the watch. `sentAt`: when
- * the request was sent, if it was an answer.
+ * Records that the server wrote a grant. `at`: when an answer or the watch showed this. `sentAt`: when the
+ * request was sent, if an answer showed it.
  */
 export function recordGrant(
   memory: LeaseMemory,
@@ -276,7 +276,7 @@ export function again(attempts: Attempts, lastAt: Instant): Attempts {
 /** The number of consecutive lapses for which a candidate is not held back (rule 7). */
 export const LAPSES_ALLOWED = 1;
 
-/** Adds a lapse. If a leader had to give way to the holder, the holder is held back after one lapse. */
+/** Adds a lapse. `isEnough`: one lapse holds the candidate back, as after a preemption (rule 7). */
 export function withLapse(
   attempts: Attempts,
   { unrenewedGrant }: LeaseMemory,
@@ -302,10 +302,10 @@ function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: I
 
 /** How long a release is remembered. After that, the silence of the candidate has the same effect. */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
-/** Maximum number of remembered releases per Lease: a client may release it under thousands of names. */
+/** Maximum number of remembered releases per Lease. A client may release a Lease under thousands of names. */
 const MAX_WITHDRAWALS = 100;
 
-/** Returns the releases with an additional one at `at`. */
+/** Adds a release by `holder` at `at`. Drops old releases. */
 export function withWithdrawal(
   withdrawals: LeaseMemory['withdrawals'],
   holder: string,

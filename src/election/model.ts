@@ -34,7 +34,7 @@ export interface LeaseCandidate {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly creationTimestamp: MicroTime | undefined;
-  /** True if deletionTimestamp is set. Only finalizers keep the candidate then, and it takes no part. */
+  /** True if deletionTimestamp is set. The candidate takes no part, even if finalizers keep the object. */
   readonly isDeleting: boolean;
   readonly leaseName: string;
   readonly binaryVersion: string | undefined;
@@ -61,7 +61,7 @@ export interface Lease {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** `''` means no holder. `undefined`: the field is absent, and is repaired (rule 7). */
+  /** `''` means no holder. `undefined`: the field is absent, and the coordinator adds it (rule 7). */
   readonly holderIdentity: string | undefined;
   readonly preferredHolder: string | undefined;
   /** True if this controller set `preferredHolder`, according to field ownership or one of its notes. */
@@ -76,7 +76,7 @@ export interface Lease {
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
-  /** True if a participant emptied the Lease (field ownership). It releases only its own Lease. */
+  /** True if a participant emptied the Lease (field ownership). A participant releases only its own Lease. */
   readonly isReleasedByParticipant?: true;
   /** True if `holderIdentity` and `acquireTime` have the same writer, according to field ownership. */
   readonly isAcquireTimeHolders?: true;
@@ -90,11 +90,11 @@ export interface Lease {
   readonly isDurationHolders?: true;
   /** True if a participant of this project wrote `renewTime`, according to field ownership. */
   readonly isRenewedByParticipant?: true;
-  /** True if the Lease has not changed since our grant, by field ownership (rule 12). */
+  /** True if no holder has renewed the Lease since a coordinator's grant, by field ownership (rule 12). */
   readonly isUnrenewedGrant?: true;
 }
 
-/** Durations of every election. The configuration has a default for each of them. */
+/** Settings of every election. The configuration has a default for each of them. */
 export interface ElectionSettings {
   /** Maximum time for the answer to a ping, in milliseconds. */
   readonly electionDurationMs: number;
@@ -102,7 +102,7 @@ export interface ElectionSettings {
   readonly leaseDurationSeconds: number;
   /** How long the first election waits for more candidates, in milliseconds (rule 6). 0 or absent: it does not wait. */
   readonly settleMs?: number;
-  /** Whether a Lease is free when the status of its holder's Pod proves that it has ended (rule 17). */
+  /** Whether a Lease is free when the status of a Pod proves that the holder has ended (rule 17). */
   readonly isCrashEvidenceUsed?: boolean;
   /** How long a candidate is valid after its last renewal, in milliseconds. */
   readonly candidateValidityMs: number;

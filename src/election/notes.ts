@@ -34,7 +34,7 @@ export function changedNotes(notes?: LeaseNotes, change?: NotesChange): LeaseNot
   return { strategy: strategy ?? undefined, preferredHolder: preferredHolder ?? undefined };
 }
 
-/** Returns the changes to the notes of a Lease, if the server drops fields (rule 14). */
+/** Returns the changes to the notes that go with `change` (rule 14); undefined if there are none. */
 export function notesWith(input: ElectionInput, change: LeaseChange): NotesChange | undefined {
   const { lease, dropsFields } = input;
   const notes: LeaseNotes = lease?.notes ?? { strategy: undefined, preferredHolder: undefined };

@@ -36,9 +36,9 @@ import {
 import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from './model.ts';
 
 /**
- * Returns the memory after this process saw `lease` at `now`; undefined if the Lease is gone. If a list has shown the
- * Lease, earlier changes are unknown: then `coordinatingSince` is set. It is the time at which this process became the
- * coordinator; Infinity if it is not the coordinator.
+ * Returns the memory after this process saw `lease` at `now`. `lease` is undefined if the Lease is gone. If a
+ * list showed this state, earlier changes are unknown, and `coordinatingSince` is set: the time at which this
+ * process became the coordinator, or Infinity if it is not the coordinator.
  */
 export function observeLease(
   memory: LeaseMemory,
@@ -132,9 +132,9 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boole
 }
 
 /**
- * Returns the memory of a Lease that was created according to the server's answer, but that this process never saw. It is
- * probably gone. Otherwise its holder may renew it until a list shows that it is gone. If our grant created it, that
- * grant was the last one.
+ * Returns the memory of a Lease that was created according to the server's answer, but that this process
+ * never saw. It is probably gone. Otherwise its holder may renew it until a list shows that it is gone. If
+ * our grant created it, its holder is known.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants, beliefs } = memory;
@@ -187,7 +187,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
   // The built-in controller adds no transition when it grants the Lease.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
-  // If the last observed holder is no participant, this process may have missed the grant to the one that released.
+  // If the last observed holder is no participant, this process may have missed the grant to a participant.
   const { isOwnDuration = false, isParticipant = false } = beliefOf(memory.beliefs, record.holder) ?? {};
   const isOthers = isPerhapsAnothers && isOwnDuration && !isParticipant;
   const isBelieved = lease.isReleasedByParticipant
@@ -208,7 +208,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   }
   // If renewTime has changed, this process may have missed a renewal by the holder.
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  // A missed participant that released the Lease has no belief. Its grant and first renewal add transitions (rule 15).
+  // A participant that released the Lease cannot lead. Its grant and first renewal add transitions (rule 15).
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const leastMs = Math.max(written.durationMs, record.durationMs);
@@ -342,7 +342,7 @@ function termOf(
 ): Pick<HolderRecord, 'renewedEveryMs' | 'acquiredAfter'> {
   const isSameLease = former?.leaseUid === lease.uid;
   if (!isSameLease || former.holder !== lease.holderIdentity) {
-    // A list may show a change that is as old as the last state before it.
+    // A change in a list may be as old as the last state that this process saw before.
     const listedAfter = isSameLease ? former.since : undefined;
     return { renewedEveryMs: undefined, acquiredAfter: isListed ? listedAfter : at };
   }
@@ -352,7 +352,7 @@ function termOf(
   return { renewedEveryMs, acquiredAfter: former.acquiredAfter };
 }
 
-/** Detects that a plain elector's renewal has removed preferredHolder and strategy (rule 7). */
+/** Detects that preferredHolder or strategy was removed, for example by a plain elector (rule 7). */
 function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { written, record } = memory;
   const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;
@@ -361,7 +361,7 @@ function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): Leas
   return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Remembers when this process first saw that only a note asks the holder to give way (rule 14). */
+/** Remembers when this process first saw that only a note asks the holder to yield (rule 14). */
 function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMemory {
   const { noted } = memory;
   const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;

@@ -6,14 +6,14 @@ export type Outcome =
   /** No candidate names a valid strategy. */
   | { readonly kind: 'none' }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] }
-  /** The strategy is not registered here, so another controller decides. */
+  /** This coordinator does not implement the strategy, so another controller decides. */
   | { readonly kind: 'thirdParty'; readonly strategy: string }
   | { readonly kind: 'noneElectable'; readonly strategy: string }
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
 
 export type Leader = Extract<Outcome, { kind: 'leader' }>;
 
-/** Returns the outcome among exactly `candidates`. `incumbent` leads unless it gives way (rule 5). */
+/** Returns the outcome among exactly `candidates`. `incumbent` leads unless it has to yield (rule 5). */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   return outcomeIn(tally(candidates, incumbent));
 }
@@ -56,7 +56,7 @@ export function decisiveAmong(
   return isSameOutcome(outcome, withAll) ? decisive : absent;
 }
 
-/** Maximum number of lists that are tested. If there are more, every list counts as decisive. */
+/** Maximum number of lists that all tests together read. After that, every other list counts as decisive. */
 const MAX_LISTS_TRIED = 50_000;
 
 /** Returns a function that tests whether a candidate would change the strategy or the conflict of `known`. */
@@ -107,7 +107,7 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
   if (!order?.isElectable(candidate)) return false;
   if (outcome.kind === 'noneElectable') return true;
   const { leader } = outcome;
-  // An incumbent gives way for fewer criteria than those for which an election waits.
+  // An incumbent yields by fewer criteria than those for which an election waits.
   const compare = leader.name === incumbent ? order.comparePreemption : order.compareMerit;
   return compare(candidate, leader) < 0;
 }
@@ -124,7 +124,7 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
 /** Maximum number of conflicting strategies that are distinguished. */
 const MAX_AT_ODDS = 1000;
 
-/** A selection is made only if there are more candidates than this. */
+/** If there are no more candidates than this, all are kept. */
 const FEW = 8;
 
 /**
@@ -154,7 +154,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
   // One candidate for each ordered list, and the first elements of the lists.
   const lists = new Map<string, LeaseCandidate>();
   const firsts = new Set<string>();
-  // The highest binaryVersion of the candidates that name one strategy. For each such strategy, one candidate with it.
+  // The highest binaryVersion of candidates with one strategy. For each of their strategies, one candidate.
   let highest: SemVer | undefined;
   let highestText: string | undefined;
   let named = new Map<string, LeaseCandidate>();
@@ -202,9 +202,9 @@ export type StrategyResolution =
 export const MAX_LISTS = 1000;
 
 /**
- * Returns the strategy of an election among `candidates`, in any order.
- * Candidates that name one strategy (v1beta1, v1alpha2) follow the highest binaryVersion among them. Ordered
- * lists (v1alpha1) are merged. A candidate with an invalid strategy or binaryVersion has no influence.
+ * Returns the strategy of an election among `candidates`, in any order. Ordered lists (v1alpha1) are merged.
+ * Without such lists (v1beta1, v1alpha2), the candidates with the highest valid binaryVersion select the
+ * strategy. A candidate without a strategy has no influence.
  */
 export function resolveStrategy(candidates: readonly LeaseCandidate[]): StrategyResolution {
   return agreementIn(tally(candidates));

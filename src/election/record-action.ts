@@ -48,7 +48,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
   if (grant?.hasFormerEnded) memory = withoutEnded(memory, at);
-  // The previous grant was neither answered nor seen.
+  // A previous grant that is still in flight stays without an answer.
   if (grant) memory = { ...withoutAnswer(memory, at), grantOnItsWay: grant };
   return { ...known, memory };
 }

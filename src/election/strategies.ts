@@ -8,20 +8,20 @@ export interface Strategy {
   compare(a: LeaseCandidate, b: LeaseCandidate): number;
   /** Like `compare`, without age and name: an election does not wait for an equal candidate (rule 6). */
   compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
-  /** Like `compare`, by the criteria for which a leader gives way (rule 5). 0 if neither gives way. */
+  /** Like `compare`, but only by the criteria for which a leader yields (rule 5). 0 if neither yields. */
   comparePreemption(a: LeaseCandidate, b: LeaseCandidate): number;
   /** Returns the first criterion by which `winner` comes before `loser`, as text for users. */
   explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
 }
 
-/** A comparison, and a name for the candidate that loses by it. */
+/** A comparison, and the reason why a candidate loses by it. */
 export type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
 
 export interface StrategyParts {
   readonly isElectable: Strategy['isElectable'];
-  /** Criteria for which a leader gives way. Priority always comes before them. */
+  /** Criteria for which a leader yields. Priority always comes before them. */
   readonly preempting?: readonly Criterion[];
-  /** Criteria after `preempting`, for a vacant Lease. An election waits for better candidates by them. */
+  /** Further criteria for a vacant Lease. An election waits for candidates that are better by them. */
   readonly choosing?: readonly Criterion[];
 }
 

@@ -46,7 +46,7 @@ export interface ElectionInput {
   readonly isEvidenceAskedByNamespace?: boolean;
   /** Until when candidates may be missing, because the server no longer serves a source that had candidates (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
-  /** Whether the server drops strategy and preferredHolder (rule 14); undefined before an answer. */
+  /** Whether the server drops strategy and preferredHolder (rule 14); undefined if no answer has shown it. */
   readonly dropsFields?: boolean | undefined;
   readonly settings: ElectionSettings;
 }
@@ -80,7 +80,6 @@ export function surveyElection(known: ElectionInput, now: Now): View {
   const others = essentials(candidatesIn(standings, 'Awaiting', 'Idle'), incumbent);
   const outcome = decideOutcome(live, incumbent);
   const outlook = others.length === 0 ? outcome : decideOutcome([...live, ...others], incumbent);
-  // A twin never takes part in an election (rule 13).
   const twins = standingsOf(input.twins ?? [], undefined, input, now);
   return { input, now, at: now.monotonic, tenure, standings, twins, live, outcome, outlook };
 }
@@ -106,7 +105,7 @@ export type Tenure =
     }
   | {
       readonly kind: 'vacant';
-      /** The reason of a grant. GrantRevised: the holder of our grant is lost (rule 12). */
+      /** Why the Lease is vacant. GrantRevised: the holder of our grant is gone or silent (rule 12). */
       readonly need:
         | 'LeaseMissing'
         | 'LeaseExpired'
@@ -194,7 +193,7 @@ export function showsElection(lease: Lease | undefined): boolean {
 /** The current state of a candidate (rules 1 and 3). */
 export type CandidateState =
   | 'Live' // Takes part.
-  | 'Awaiting' // Pinged: the election waits for its answer.
+  | 'Awaiting' // Pinged, and may still answer.
   | 'Idle' // Valid, but must answer a ping before it takes part.
   | 'Lapsed' // Did not take up its grants. Takes part only if no other candidate can lead.
   | 'Withdrawn' // Has just released the Lease. Takes part only if no other candidate can lead.
@@ -268,7 +267,7 @@ function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   return at < (lapsedUntil(input, name, at) ?? at);
 }
 
-/** Returns until when a candidate is held back because of lapses. They count for the whole Lease (rule 7). */
+/** Returns until when a candidate is held back because of lapses. Those of others count, too (rule 7). */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
   name: string,
