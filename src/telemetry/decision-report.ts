@@ -185,13 +185,13 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
   };
 }
 
-/** `PingCandidate a`, `UpdateLease grant`, `CreateLease` */
+/** Formats an action: `PingCandidate a`, `UpdateLease grant`, `CreateLease`. */
 function describeAction(action: Action): string {
   if ('name' in action) return `${action.kind} ${action.name}`;
   return action.kind === 'UpdateLease' ? `${action.kind} ${action.change.kind}` : action.kind;
 }
 
-/** Says why a Lease was granted before its expiry, or why it had to expire; undefined if Pods are not watched (rule 17). */
+/** Returns why a Lease was granted before its expiry or not; undefined if Pods are not watched (rule 17). */
 function describeEnd({ reason }: Decision, input: ElectionInput): string | undefined {
   if (reason !== 'LeaseExpired' && reason !== 'HolderEnded') return undefined;
   const end = holderEndIn(input);

@@ -83,14 +83,14 @@ export function createElectionMetrics(registry: Registry) {
   };
 }
 
-/** Maximum age of a reused survey, in milliseconds: the gauges of a scrape, and many scrapers, share one. */
+/** Maximum age of a survey, in milliseconds: the gauges of a scrape, and several scrapers, share a survey. */
 const SURVEY_AGE_MS = 1000;
 
 /** Registers the gauges over all Leases in `registry`. Each scrape surveys the Leases. */
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** When a survey first found a Lease without a leader. Only for Leases whose loss this process did not see. */
+  /** When a survey first found a Lease without a leader, if this process did not see it lose its leader. */
   let foundUnled = new Map<string, Instant>();
 
   const current = sharedWhileRunning(async () => {

@@ -24,7 +24,7 @@ export const electionResults = {
 
 export type ElectionResult = keyof typeof electionResults;
 
-/** Returns the result of an election after its writes have succeeded; undefined if no candidate was elected. */
+/** Returns the result of an election whose writes have succeeded; undefined if the decision has no result. */
 export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
   const grant = grantOf(decision);
   if (grant) return grant.revises ? 'revised' : 'granted';
@@ -53,7 +53,7 @@ export function isSkewPrevention(decision: Decision): boolean {
 /** The last time at which no election was needed, or no election was possible. */
 interface Rest {
   readonly at: Instant;
-  /** True if no candidate was electable. */
+  /** True if no election was possible. */
   readonly isFruitless: boolean;
 }
 

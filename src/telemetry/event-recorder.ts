@@ -16,7 +16,7 @@ interface EventRecorderParts {
   /** The host in the `source` of Events. */
   readonly host: string;
   readonly onEnd: (result: EventResult) => void;
-  /** Called for an Event that the server refused. The Event is not retried. */
+  /** Called when the write of an Event has failed. The recorder does not retry it. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -232,7 +232,7 @@ class EventBacklog {
     return undefined;
   }
 
-  /** Drops an event of the namespace with the most events. */
+  /** Drops the latest Event of the namespace with the most Events. */
   dropLatestOfLongest(): void {
     let [longest = ['', []]] = this.#byNamespace;
     for (const entry of this.#byNamespace) if (entry[1].length > longest[1].length) longest = entry;

@@ -19,7 +19,7 @@ type EventReason =
   | 'StrategyResolved'
   | 'CandidateCollected';
 
-/** Something that happened to a Lease. It becomes an Event. */
+/** The content of a Kubernetes Event about a Lease. */
 export interface LeaseEvent {
   readonly lease: {
     readonly namespace: string;
@@ -65,7 +65,7 @@ export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEv
   };
 }
 
-/** Maximum number of candidates that logs and Events name. They count the others (rule 9). */
+/** Maximum number of items that a log line or Event names. It only counts the others (rule 9). */
 export const MAX_NAMED = 10;
 
 /** Names the first candidates of a decision, in the order of {@link rankCandidates}. */
@@ -141,7 +141,7 @@ function describeGrant(grant: Grant, decision: Decision, { memory }: ElectionInp
   );
 }
 
-/** Explains that the winner leads because of its priority (rule 16). */
+/** Returns an explanation if the winner has a higher priority (rule 16); otherwise an empty text. */
 function forPriority({ standings }: Decision, winner: string, loser: string | undefined): string {
   const priorityOf = (name: string | undefined) =>
     standings.find(({ candidate }) => candidate.name === name)?.candidate.priority.value;

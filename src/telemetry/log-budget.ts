@@ -12,7 +12,6 @@ const QUIET_NAMESPACE_MS = 60_000;
 /** Number of remembered pairs of message and namespace. */
 const MAX_REMEMBERED_NAMESPACES = 1000;
 
-/** Interval at which dropped lines are reported, in milliseconds. */
 const REPORT_INTERVAL_MS = 10_000;
 
 /** Limits memory if messages are not constant. */
@@ -67,8 +66,8 @@ export function createLogBudget(clock: Clock, tell: TellDropped) {
 }
 
 /**
- * Creates a token bucket, which is full at first. The returned function takes a token. If there is none, it returns the
- * time until the next one, in milliseconds; otherwise 0.
+ * Creates a token bucket, which is full at first. The returned function takes a token and returns 0. If there
+ * is no token, it returns the time until the next one, in milliseconds.
  */
 export function createTokenBucket({ burst, perSecond }: typeof RATE, createdAt: Instant) {
   let tokens = burst;

@@ -13,7 +13,7 @@ import { createLogBudget } from './log-budget.ts';
  */
 export type Logger = PinoLogger;
 
-/** The root logger. Call `end` at the end of the process. */
+/** The root logger. Call `end` when the process ends: it reports the dropped lines. */
 export interface RootLogger extends Logger {
   end(): void;
 }

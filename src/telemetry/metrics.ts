@@ -15,7 +15,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 const EVENT_LOOP_RESOLUTION_MS = 50;
 
 const EVENT_RESULTS = ['written', 'failed', 'dropped'] as const;
-/** The result of an Event: written, refused by the server, or dropped by a rate limit. */
+/** `failed`: the write failed. `dropped`: by a rate limit, by a full queue or at the end of the process. */
 export type EventResult = (typeof EVENT_RESULTS)[number];
 
 const LABEL_CALLS = ['list', 'add', 'remove'] as const;
@@ -59,13 +59,13 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   };
 }
 
-/** Registers metrics of the process: memory, CPU, event-loop delay, garbage collection. Once per process. */
+/** Registers metrics of the process: memory, CPU, event-loop delay, garbage collection. Call this once. */
 export function collectProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_RESOLUTION_MS });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
 }
 
-/** The states of the lock, and who holds it then. */
+/** The holder of the lock in each state. */
 const HOLDER_IN: Readonly<Record<LockState['kind'], string>> = {
   standby: 'replica',
   waiting: 'foreign',
