@@ -4,10 +4,10 @@ import { shortened } from '../support/text.ts';
 import { parseMicroTime } from './micro-time.ts';
 import { annotationsOf, integerField, specOf, textField } from './raw-object.ts';
 
-/** The priority of a candidate of either API group, as an int32. It replaces `spec.priority` (rule 16). */
+/** The annotation with a candidate's int32 priority, in both API groups. Overrides `spec.priority` (rule 16). */
 export const PRIORITY_ANNOTATION = `${GROUP}/priority`;
 
-/** The end of the annotation's priority, in RFC 3339. */
+/** The annotation with the end of that priority, in RFC 3339. */
 export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 
 /** Maximum characters of an invalid annotation in messages. */

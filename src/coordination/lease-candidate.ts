@@ -15,10 +15,10 @@ import {
 } from './raw-object.ts';
 
 /**
- * Decodes a LeaseCandidate of any version, by its `apiVersion`. In the API server's own group, v1beta1 and v1alpha2 have
- * `strategy`, and v1alpha1 has `preferredStrategies`. In the custom resource, the default of emulationVersion is
- * binaryVersion. Never throws: an invalid field counts as not set, and the election checks the others. `previous` is the
- * former state: the result shares its unchanged strings.
+ * Decodes a LeaseCandidate of any version, by its `apiVersion`. In the API server's own group, v1beta1 and
+ * v1alpha2 have `strategy`, and v1alpha1 has `preferredStrategies`. In the custom resource, the default of
+ * emulationVersion is binaryVersion. Never throws: an invalid field counts as not set. The result shares
+ * unchanged strings with `previous`, the former state of the candidate.
  */
 export function decodeLeaseCandidate(object: KubernetesObject, previous?: LeaseCandidate): LeaseCandidate {
   const { metadata } = object;

@@ -25,7 +25,6 @@ export const CONTAINER_ANNOTATION = `${GROUP}/container`;
 /** The annotation on a Lease or a Namespace that asks for crash evidence about plain electors (rule 17). */
 export const EVIDENCE_ANNOTATION = `${GROUP}/crash-evidence`;
 
-/** Whether a Lease or a Namespace asks for crash evidence about plain electors. */
 export function asksForEvidence(object: KubernetesObject): boolean {
   return textField(annotationsOf(object), EVIDENCE_ANNOTATION) === 'enabled';
 }

@@ -8,12 +8,12 @@ const CYCLE_YEARS = 400;
 const CYCLE_MS = Date.UTC(2000 + CYCLE_YEARS, 0) - Date.UTC(2000, 0);
 
 /**
- * Parses an RFC 3339 timestamp (metav1.Time or metav1.MicroTime) to the microsecond. A Date is less precise. Further
- * digits are cut off. Returns undefined for an invalid timestamp.
+ * Parses an RFC 3339 timestamp (metav1.Time or metav1.MicroTime) to the microsecond, and drops further
+ * digits. A Date has only milliseconds. Returns undefined for an invalid timestamp.
  */
 export function parseMicroTime(text: string): MicroTime | undefined {
   if (!RFC_3339.test(text)) return undefined;
-  // By hand: every event contains two timestamps, and Date.parse with split text takes four times as long.
+  // Parses by hand: every event has two timestamps, and Date.parse with split text takes four times as long.
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
   const day = twoDigits(text, 8);
   // Date.UTC maps the years 0 to 99 to 1900 to 1999.
