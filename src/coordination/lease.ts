@@ -63,6 +63,7 @@ export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
     renewTime: timeField(spec, 'renewTime'),
     ...(isReleasedByParticipant && { isReleasedByParticipant }),
     ...(isHeld && isRenewedByParticipant && { isRenewedByParticipant }),
+    ...(isHeld && isRenewedByCoordinator && { isRenewedByCoordinator }),
     ...(isHeld && isUnrenewedGrant(spec, owners) && { isUnrenewedGrant: true }),
     ...(isDurationHolders && { isDurationHolders }),
     ...(isHeld && areOfOne(owners, 'f:holderIdentity', 'f:acquireTime') && { isAcquireTimeHolders: true }),

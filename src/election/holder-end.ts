@@ -104,9 +104,9 @@ function unproven(missing: MissingProof): HolderEnd {
 
 /** Returns renewTime if the holder wrote it, by the clock of its node. Returns undefined if a coordinator wrote it. */
 function holdersRenewTime(lease: Lease, memory: LeaseMemory): MicroTime | undefined {
-  const { renewTime, acquireTime, isAcquireTimeRenewers } = lease;
-  // A coordinator writes two equal times, unless it returns the Lease to a former holder.
-  const isGrant = renewTime === acquireTime && !isAcquireTimeRenewers;
+  const { renewTime, acquireTime, isAcquireTimeRenewers, isRenewedByCoordinator } = lease;
+  // The built-in coordinator, and our own except when it returns a Lease, write two equal times.
+  const isGrant = isRenewedByCoordinator || (renewTime === acquireTime && !isAcquireTimeRenewers);
   return isGrant || isGrantUnrenewed(memory, lease) ? undefined : renewTime;
 }
 

@@ -90,6 +90,8 @@ export interface Lease {
   readonly isDurationHolders?: true;
   /** True if a participant of this project wrote `renewTime`, according to field ownership. */
   readonly isRenewedByParticipant?: true;
+  /** True if a coordinator of this project wrote `renewTime`, according to field ownership. */
+  readonly isRenewedByCoordinator?: true;
   /** True if no holder has renewed the Lease since a coordinator's grant, by field ownership (rule 12). */
   readonly isUnrenewedGrant?: true;
 }

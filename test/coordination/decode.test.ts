@@ -218,6 +218,17 @@ test.each([
   expect(lease.isRenewedByParticipant).toBe(want);
 });
 
+test.each([
+  { name: 'by a coordinator', manager: FIELD_MANAGER, holderIdentity: 'a', want: true },
+  { name: 'by a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: 'a', want: undefined },
+  { name: 'with a release', manager: FIELD_MANAGER, holderIdentity: '', want: undefined },
+])('a Lease whose renewTime was written $name is renewed by a coordinator: $want (rule 17)', (row) => {
+  const { manager, holderIdentity, want } = row;
+  const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:renewTime': {} } } }];
+  const lease = decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity } });
+  expect(lease.isRenewedByCoordinator).toBe(want);
+});
+
 describe('a grant that its holder has not renewed, by the server’s field ownership (rule 12)', () => {
   const spec = { holderIdentity: 'a', leaseDurationSeconds: 10, acquireTime: TIME, renewTime: TIME };
   const entry = (manager: string, ...fields: readonly string[]) => ({

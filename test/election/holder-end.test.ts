@@ -14,6 +14,7 @@ import { recordSending } from '../../src/election/record-action.ts';
 import { holderEndIn } from '../../src/election/view.ts';
 import {
   type InputBuilder,
+  type LeaseBuilder,
   makeCandidate,
   makeInput,
   makeLease,
@@ -244,6 +245,24 @@ describe('the end of a holder is not proven (rule 17)', () => {
       .candidates(makeCandidate('a').with({ pod: POD }).seenAt(0))
       .sees(makeLease('a').lasting(15), 0);
     expect(endIn(input, seenEnded(500))).toEqual({ kind: 'unproven', missing: 'HolderNeverRenewed' });
+  });
+
+  test('if a former coordinator returned the Lease, and the holder has not renewed it: the times differ by a microsecond', () => {
+    const returned = makeLease('a')
+      .lasting(15)
+      .renewedAt(7000)
+      .with({ acquireTime: wallAt(7000) - 1n });
+    const seen = (lease: LeaseBuilder) =>
+      makeInput()
+        .settings({ isCrashEvidenceUsed: true })
+        .candidates(makeCandidate('a').with({ pod: POD }).seenAt(0))
+        .sees(lease, 7000);
+    const byCoordinator = seen(returned.with({ isRenewedByCoordinator: true }));
+    expect(endIn(byCoordinator, seenEnded(8500))).toEqual({
+      kind: 'unproven',
+      missing: 'HolderNeverRenewed',
+    });
+    expect(endIn(seen(returned), seenEnded(8500))).toMatchObject({ kind: 'ends' });
   });
 
   test('if the holder renewed in the second of the end, unless a later second has another run', () => {

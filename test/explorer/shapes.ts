@@ -67,6 +67,7 @@ const lease = shape({
   renewTime: leaseTime,
   isReleasedByParticipant: plain,
   isRenewedByParticipant: plain,
+  isRenewedByCoordinator: plain,
   isUnrenewedGrant: plain,
   isAcquireTimeHolders: plain,
   isAcquireTimeRenewers: plain,

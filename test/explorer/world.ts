@@ -270,6 +270,7 @@ function withOwners(lease: Lease, owners: Owners): Lease {
   const {
     isReleasedByParticipant: _released,
     isRenewedByParticipant: _renewed,
+    isRenewedByCoordinator: _granted,
     isUnrenewedGrant: _unrenewed,
     isAcquireTimeHolders: _acquired,
     isDurationHolders: _duration,
@@ -289,6 +290,7 @@ function withOwners(lease: Lease, owners: Owners): Lease {
     ...(fields.holderIdentity === '' &&
       holderIdentity === 'participant' && { isReleasedByParticipant: true }),
     ...(isHeld && renewTime === 'participant' && { isRenewedByParticipant: true }),
+    ...(isHeld && renewTime === 'coordinator' && { isRenewedByCoordinator: true }),
     ...(isGrant && { isUnrenewedGrant: true }),
     ...([renewTime, 'coordinator'].includes(leaseDurationSeconds) && { isDurationHolders: true }),
     ...(isHeld &&
