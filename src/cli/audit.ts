@@ -71,7 +71,6 @@ function warningsOn({ unread, leases }: Audit, namespace: string): readonly stri
   return warnings;
 }
 
-/** Formats the table, then the findings with their meaning and advice, then the totals. */
 function auditLines(audit: Audit, settings: AuditSettings, layout: Layout): readonly string[] {
   const columns = columnsFor(settings, fullyWatchedSeconds(audit));
   return [

@@ -77,7 +77,7 @@ type CoordinatorLockEvent =
   | { readonly type: 'lockChanged'; readonly state: LockState }
   | { readonly type: 'lockEvent'; readonly event: LockEvent }
   | { readonly type: 'lockWatchFailed'; readonly error: unknown; readonly context: ReflectorErrorContext }
-  /** The namespace of the lock is not allowed. Sent each time the refusal begins. */
+  /** Sent when the coordinator begins to refuse the lock's namespace. */
   | { readonly type: 'lockRefused'; readonly reason: string };
 
 /** Events for the observers of a controller: logs, metrics and the status page. */

@@ -73,7 +73,7 @@ export class ElectionRecords {
     }
   }
 
-  /** Stores a changed candidate. `isNew`: the candidate was created just now. */
+  /** Stores a changed candidate. `isNew`: it was created while this process watched. */
   seeCandidate(candidate: LeaseCandidate, now: Now, isNew = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const known = this.#entriesOf(key, candidate.name);

@@ -12,7 +12,7 @@ export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeepi
  * - `preference`: sets or removes preferredHolder, the strategy or a fence, or pings the preferredHolder.
  * - `vacant`: pings while the Lease has no holder.
  * - `expiry`: pings candidates before the Lease expires, or pings a candidate that is better than the holder.
- * - `housekeeping`: everything else.
+ * - `housekeeping`: all other pings, and deletions of candidates.
  */
 export type Urgency = (typeof URGENCIES)[number];
 

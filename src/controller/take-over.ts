@@ -39,7 +39,7 @@ export class TakeOver {
 
   /** Records when Leases are listed again. Leases may have been created and deleted since the last watch. */
   observe({ type }: ReflectorObservation): void {
-    // If the list fails, the time without a watch continues.
+    // Infinity until a list succeeds: the time without a watch continues.
     if (type === 'listing') this.#relistedAt = Number.POSITIVE_INFINITY;
     else if (type === 'listed') this.#relistedAt = this.#parts.clock.now();
   }

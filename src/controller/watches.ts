@@ -203,7 +203,7 @@ export class CandidateWatch {
         continue;
       }
       await this.#watchUntilGone(apiVersion);
-      // With several servers behind one address, one may list a version that another does not have.
+      // Back off: behind a load balancer, a server may list a version that another one does not serve.
       await sleep(this.#parts.clock, this.#backoff.failed(), signal);
     }
   }

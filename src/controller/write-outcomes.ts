@@ -68,7 +68,7 @@ function inRecords<Rest extends readonly unknown[]>(
   };
 }
 
-/** Identifies a write that has no answer yet. */
+/** Stands for one write that has no answer yet. Compared by reference. */
 export interface AwaitedAnswer {
   readonly kind: 'answer';
 }

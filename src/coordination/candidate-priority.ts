@@ -7,7 +7,7 @@ import { annotationsOf, integerField, specOf, textField } from './raw-object.ts'
 /** The annotation with a candidate's int32 priority, in both API groups. Overrides `spec.priority` (rule 16). */
 export const PRIORITY_ANNOTATION = `${GROUP}/priority`;
 
-/** The annotation with the end of that priority, in RFC 3339. */
+/** The annotation that says when that priority expires, in RFC 3339. */
 export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 
 /** Maximum characters of an invalid annotation in messages. */

@@ -51,14 +51,14 @@ export type LeaseChange =
     }
   /** Writes preferredHolder and strategy. The holder stays. */
   | { readonly kind: 'prefer'; readonly preferredHolder: string; readonly strategy: string }
-  /** Writes the fence as holder, both times, duration and leaseTransitions: no candidate holds the Lease. */
+  /** Gives the Lease to the fence: writes holder, acquireTime, renewTime, duration and leaseTransitions. */
   | {
       readonly kind: 'fence';
       readonly renewTime: MicroTime;
       readonly leaseDurationSeconds: number;
       readonly leaseTransitions: number;
     }
-  /** Writes holder '', both times and duration 1, like client-go: the plain elector has ended (rule 17). */
+  /** Writes holder '', acquireTime, renewTime and duration 1 after a plain elector has ended (rule 17). */
   | { readonly kind: 'release'; readonly renewTime: MicroTime }
   /** Removes preferredHolder. `hasFailed`: whether this counts as a failed preemption (rule 7). */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }

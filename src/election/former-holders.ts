@@ -219,7 +219,7 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }
 
-/** True if the holder has held the Lease for long. A client that takes it may keep the old acquireTime. */
+/** True if the holder has held the Lease for long. Ignores an acquireTime that may be a former holder's. */
 function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease): boolean {
   if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
   return Number(renewTime - acquireTime) / 1000 >= LONG_HELD_MS;

@@ -76,7 +76,7 @@ export interface Lease {
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
-  /** True if a participant emptied the Lease (field ownership). A participant releases only its own Lease. */
+  /** True if a participant emptied the Lease, by field ownership: it releases only a Lease that it holds. */
   readonly isReleasedByParticipant?: true;
   /** True if `holderIdentity` and `acquireTime` have the same writer, according to field ownership. */
   readonly isAcquireTimeHolders?: true;

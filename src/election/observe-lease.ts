@@ -257,7 +257,7 @@ function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   };
 }
 
-/** True if a holder took the Lease without a new transition: two holders may have led with the same number. */
+/** True if the holder changed without a higher leaseTransitions: two holders may have led with one value. */
 function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord): boolean {
   if (former?.leaseUid !== record.leaseUid || record.leaseTransitions > former.leaseTransitions) return false;
   return former.holder === record.holder ? former.isNumberShared === true : true;

@@ -107,7 +107,7 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
   if (!order?.isElectable(candidate)) return false;
   if (outcome.kind === 'noneElectable') return true;
   const { leader } = outcome;
-  // An incumbent yields by fewer criteria than those for which an election waits.
+  // Only some of the criteria of an election make an incumbent yield (rule 5).
   const compare = leader.name === incumbent ? order.comparePreemption : order.compareMerit;
   return compare(candidate, leader) < 0;
 }

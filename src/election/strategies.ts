@@ -10,7 +10,7 @@ export interface Strategy {
   compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
   /** Like `compare`, but only by the criteria for which a leader yields (rule 5). 0 if neither yields. */
   comparePreemption(a: LeaseCandidate, b: LeaseCandidate): number;
-  /** Returns the first criterion by which `winner` comes before `loser`, as text for users. */
+  /** Returns the name of the first criterion by which `winner` comes before `loser`. */
   explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
 }
 

@@ -26,7 +26,7 @@ interface StatusPageParts extends Pick<HelloMessage, 'version' | 'namespaces' | 
   readonly onError: (error: unknown) => void;
 }
 
-/** The prefix of the paths of all files of the page, except that of the page itself. */
+/** The path prefix of all files of the page, except its HTML file. */
 const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 

@@ -32,7 +32,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** Formats an age in seconds like kubectl's tables, with two or three digits. */
+/** Formats an age in seconds like kubectl's tables. */
 export function humanDuration(ageSeconds: number): string {
   const seconds = Math.trunc(ageSeconds);
   // The clocks of machines differ, so an age of -1 s counts as 0.

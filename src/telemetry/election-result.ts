@@ -107,7 +107,7 @@ function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
 
-/** Returns the time from which on an election has been needed and possible. Without an earlier decision, this is now. */
+/** Returns since when an election has been needed and possible. Without an earlier decision: now. */
 function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
