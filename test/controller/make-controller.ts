@@ -9,7 +9,7 @@ import { resourcePaths } from '../../src/coordination/resource-paths.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
-import { SimApiServer, type SimWrite, specOf } from '../simulation/sim-api-server.ts';
+import { SimApiServer, type SimWrite, specOf, withOwners } from '../simulation/sim-api-server.ts';
 import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
 import { SimProcess } from '../simulation/sim-process.ts';
 import type { SimResource } from '../simulation/sim-store.ts';
@@ -159,7 +159,13 @@ export class ControllerWorld {
     if (!object) throw new Error(`there is no ${resource} ${key}`);
     const next = { ...specOf(object), ...spec };
     const kept = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== null));
-    this.api.store.update(resource, object, { ...object, spec: kept });
+    const written = { ...object, spec: kept };
+    const isLease = resource === 'leases';
+    this.api.store.update(
+      resource,
+      object,
+      isLease ? withOwners(object, written, 'kube-scheduler') : written,
+    );
   }
 
   /** The holder of a Lease releases it, as client-go's elector does. */

@@ -27,9 +27,9 @@ const MISSING_AT_FIRST_MS = 15_000;
 
 /**
  * What coordinators must remember for rule 8. If another client empties or overwrites a Lease, a coordinator knows
- * its former holder only if it ran at that time and had listed the Lease before. A deletion needs no memory, unless
- * the Lease's duration is longer than a coordinator's wait for a missing Lease, or the Lease's candidates cannot be
- * listed.
+ * its former holder only if it ran at that time and had listed the Lease before, with the holder's duration if that is
+ * longer than usual. A deletion needs no memory, unless the Lease's duration is longer than a coordinator's wait for a
+ * missing Lease, or the Lease's candidates cannot be listed.
  */
 export class SimMemory {
   readonly #clock: Clock;
@@ -71,7 +71,7 @@ export class SimMemory {
    * holders.
    */
   rob(keys: readonly string[]): boolean {
-    if (!this.#witnesses.haveAllSynced) return false;
+    if (!this.#witnesses.haveAllSynced || !keys.every((key) => this.#isDurationKnown(key))) return false;
     const longestMs = Math.max(...keys.map((key) => this.#beliefMs(key)));
     this.#neededUntil = Math.max(this.#neededUntil, this.#clock.now() + longestMs / this.#clockTolerance);
     return true;
@@ -119,6 +119,13 @@ export class SimMemory {
     const seenAt = Math.max(this.#clock.now(), this.#witnesses.heldUntil) + RELEASE_MS;
     if (!loss || seenAt >= loss.until) return false;
     return this.#witnesses.running.every((replica) => !replica.isRunning || loss.witnesses.includes(replica));
+  }
+
+  /** Coordinators assume at least the usual duration. A longer one must have been in their watch. */
+  #isDurationKnown(key: string): boolean {
+    const beliefMs = this.#beliefMs(key);
+    if (beliefMs <= MISSING_AT_FIRST_MS) return true;
+    return this.#witnesses.running.every((replica) => replica.hasShown(key, beliefMs));
   }
 
   /** How long holders and former leaders may believe that they lead a Lease. */

@@ -44,6 +44,8 @@ export class SimReplica {
   readonly #shard: ShardPlan;
   readonly #onDuty: SimReplicaParts['onDuty'];
   readonly #reasons = new Map<string, Reason>();
+  /** By Lease: the longest duration that its watch has shown, in seconds. */
+  readonly #shownSeconds = new Map<string, number>();
   #renewalSentAt: Instant = 0;
   #isStopping = false;
 
@@ -106,6 +108,12 @@ export class SimReplica {
             if (isApplied(event)) check.applied(key, decision, lease, process.now());
             break;
           }
+          case 'seen': {
+            const { leaseDurationSeconds = 0 } = this.controller.gatherHolder(event.key).lease ?? {};
+            const known = this.#shownSeconds.get(event.key) ?? 0;
+            this.#shownSeconds.set(event.key, Math.max(known, leaseDurationSeconds));
+            break;
+          }
           case 'synced':
             trace(() => `${name} synced`);
             break;
@@ -126,6 +134,11 @@ export class SimReplica {
   /** The reason of its latest decision about a Lease. */
   reasonFor(key: string): Reason | undefined {
     return this.#reasons.get(key);
+  }
+
+  /** Whether its watch has ever shown the Lease with this duration or a longer one. */
+  hasShown(key: string, durationMs: number): boolean {
+    return (this.#shownSeconds.get(key) ?? 0) * 1000 >= durationMs;
   }
 
   /** Whether it may write now. */
