@@ -143,7 +143,7 @@ function grantVerdict(view: VacantView, outcome: Leader): Verdict {
   return { reason: need, actions: grantTo(view, outcome, revises) };
 }
 
-/** The wait ends if no candidate appears for this share of `settleMs`: 75 ms by default (ADR 42). */
+/** A first election waits for candidates until none appears for this share of `settleMs`: 75 ms (ADR 42). */
 const QUIET_SHARE = 0.075;
 
 /** Returns when the first election of a Lease may be decided. It waits because replicas start in any order (rule 6). */

@@ -62,7 +62,7 @@ export type LeaseChange =
   | { readonly kind: 'release'; readonly renewTime: MicroTime }
   /** Removes preferredHolder. `hasFailed`: whether this counts as a failed preemption (rule 7). */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /** Writes strategy, and an absent holderIdentity as ''. Removes a preferredHolder that a coordinator set. */
+  /** Writes strategy. Sets an absent holderIdentity to ''. Removes a coordinator's preferredHolder. */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;

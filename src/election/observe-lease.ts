@@ -149,7 +149,7 @@ export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): Leas
   };
 }
 
-/** Records that an unseen Lease has no more candidates. Its holder may renew it until a list shows that it is gone. */
+/** Counts our last grant as lost: its Lease is not cached and has no candidates. The holder may still renew it. */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
   const answered = unrenewedGrant && {

@@ -120,7 +120,7 @@ export type Tenure =
       readonly endedAt?: Instant;
     };
 
-/** How long before an expiry candidates are pinged, in milliseconds: enough for three waves of pings (rule 6). */
+/** Candidates are pinged this long before an expiry, in ms: enough for three waves of pings (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
 /** Returns the tenure at `at`, from the observations of the Lease by this process. */

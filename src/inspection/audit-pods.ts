@@ -184,7 +184,7 @@ function hostIn(identity: string): string {
 }
 
 /**
- * Returns the possible Pod names in an identity: the host, then the beginnings of the identity, longest first. Some
+ * Returns the possible Pod names in an identity: its host, then the host's prefixes before a hyphen, longest first. Some
  * programs add their own name to the host: `<pod>-external-cert-manager-controller`.
  */
 function podNamesIn(identity: string): readonly string[] {

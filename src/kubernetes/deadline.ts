@@ -6,7 +6,6 @@ import { ApiError, type Call, ConnectionError, connectionError } from './errors.
 export class Deadline {
   /** Aborts at the deadline, or with the caller's signal. */
   readonly signal: AbortSignal;
-  /** Aborts the call now. */
   readonly abort: () => void;
   /** Stops the timer of the deadline. The caller's signal still aborts the call. */
   readonly stopTimer: () => void;

@@ -32,10 +32,9 @@ export function decideRecovery(error: unknown): Recovery {
 }
 
 /**
- * Checks that the server is not older than the resourceVersion of a watch. Rejects with a {@link ConnectionError}
- * (`SET_BACK`) if it is, and otherwise like the client. If etcd was restored from a backup, the server accepts such a
- * watch. But the server sends nothing, not even bookmarks, until its resourceVersion is past the resourceVersion of the
- * watch. The watch never shows the changes before that.
+ * Checks that the server has reached the resourceVersion of a watch. Rejects with a {@link ConnectionError} (`SET_BACK`)
+ * if not, or with the client's own errors. If etcd was restored from a backup, the server accepts such a watch, but
+ * sends nothing, not even bookmarks, until it has reached that resourceVersion. The watch never shows the changes before.
  */
 export async function assertNotRestored(
   client: KubernetesClient,

@@ -148,7 +148,7 @@ function decideFollowing(view: ElectorView, now: Instant): ElectorStep {
   const isOurs = sight?.lease?.holderIdentity === identity && !hasRival && !hasExpired(sight, now);
   const lease = isOurs ? sight.lease : undefined;
   if (refusal && (!lease || now >= givesUpAt(view))) return { kind: 'rest' };
-  // Wake up at the expiry, because `holder` becomes undefined then.
+  // Wake up at the expiry: `Elector.holder` becomes undefined then.
   if (!sight || !lease) return { kind: 'await', until: laterThan(now, sight ? expiresAt(sight) : NEVER) };
   if (now < retryAt) return { kind: 'await', until: Math.min(retryAt, expiresAt(sight)) };
   // Release the Lease, so that other candidates do not wait until it expires. The elector may hold the Lease by a new

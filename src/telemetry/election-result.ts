@@ -144,7 +144,7 @@ export class TroubleWatch {
   readonly #told = new Map<string, string>();
   readonly #conflicting = new Set<string>();
 
-  /** Returns the level of a problem that begins, and the strategy that the candidates agree on again. */
+  /** Returns the log level of a new problem, and the agreed strategy when a conflict ends. */
   decided(key: string, { reason, outcome, conflict = '' }: Decision) {
     if (electionSteps.has(reason)) return {};
     const isAgreed = 'strategy' in outcome;

@@ -71,8 +71,8 @@ export class LeadConnections {
 
   /**
    * Refuses requests that arrived while this process was paused or blocked. Such a request has waited in its socket.
-   * The program measures `validUntilMs` from the time when it sent the request. Each value would end too early, so
-   * the program would hold the Lease and never work. The returned function ends the checks.
+   * Each `validUntilMs` would be too low, because the program counts from the time when it sent the request: it would
+   * hold the Lease and never work. The returned function ends the checks.
    */
   watchPauses(): () => void {
     const { clock } = this.#parts;

@@ -51,7 +51,7 @@ export async function runSidecar(
   const canLead = () => isReady && (connections?.hasProgram ?? true);
   const joinOrWithdraw = () => {
     if (canLead()) participant.stand();
-    // If the process stops in the meantime, the stop also releases the Lease.
+    // Ignore the error: `participant.run()` rejects with it too.
     else participant.withdraw().catch(() => {});
   };
 
