@@ -16,7 +16,7 @@ export function parseMicroTime(text: string): MicroTime | undefined {
   // No Date.parse: every event has two timestamps, and splitting the text for it takes four times as long.
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
   const day = twoDigits(text, 8);
-  // Date.UTC maps the years 0 to 99 to 1900 to 1999.
+  // Add a cycle: Date.UTC maps 0..99 to 1900..1999.
   const dayMs = Date.UTC(year + CYCLE_YEARS, twoDigits(text, 5) - 1, day) - CYCLE_MS;
   // The API server refuses a day that does not exist, such as February 30.
   if (new Date(dayMs).getUTCDate() !== day) return undefined;

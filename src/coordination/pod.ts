@@ -63,7 +63,7 @@ export function shortHostname(podName: string): string {
   return podName.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, '');
 }
 
-/** Only the kubelet writes the condition ContainersReady. Other programs may change the condition Ready. */
+/** Reads ContainersReady, because other programs may change the condition Ready. */
 function unreadySince(status: JsonObject): bigint | undefined {
   const condition = objectsIn(status, 'conditions').find(({ type }) => type === 'ContainersReady');
   return condition?.['status'] === 'False' ? timeIn(condition, 'lastTransitionTime') : undefined;

@@ -59,7 +59,7 @@ function valuesBefore(object: KubernetesObject): Annotations {
   return isOfCommand ? mark.before : present;
 }
 
-/** Returns the values that a command has written, and those that it replaced. An invalid mark has none. */
+/** Returns the values that a command has written, and those that it replaced. All null if invalid. */
 function markOn(object: KubernetesObject) {
   const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);
   if (text === undefined) return undefined;

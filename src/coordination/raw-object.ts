@@ -26,7 +26,7 @@ export function commonText<T extends string | undefined>(text: T, known: string 
   return text;
 }
 
-/** Returns the object's spec; empty if it has none. A CRD or an old server may allow that. */
+/** Returns the object's spec; empty if a CRD or an old server allows none. */
 export function specOf(object: JsonObject): JsonObject {
   const spec = object['spec'];
   return isJsonObject(spec) ? spec : {};

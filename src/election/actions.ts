@@ -89,7 +89,7 @@ export function grantTo(view: View, { leader, strategy }: Leader, revises?: Gran
   return updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy });
 }
 
-/** Returns the leaseTransitions for a grant of the Lease to `holder`. Two leaders never have the same number. */
+/** Returns the leaseTransitions for a grant to `holder`. Two leaders never have the same value. */
 export function transitionsTo(holder: string, lease: Lease, isNumberShared = false): number {
   const { holderIdentity, leaseTransitions } = lease;
   const isAgain = holderIdentity === holder && !isNumberShared;

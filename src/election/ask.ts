@@ -22,7 +22,7 @@ export function contendersAmong(
   return absent.filter(({ candidate }) => decisive.has(candidate));
 }
 
-/** Returns the contenders to ping next (rule 6). Contenders with a pending ping count for this wave, too. */
+/** Returns the contenders to ping next (rule 6). A contender with a pending ping is part of the wave. */
 export function contendersToPing(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
@@ -38,8 +38,8 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 }
 
 /**
- * Returns an order of contenders, best first, by their strategy. If an election among them has no leader,
- * orders them by binaryVersion only, because the candidates with the highest binaryVersion select the
+ * Returns a function that sorts contenders by their strategy, best first. If they would elect no leader, it
+ * sorts them by binaryVersion only, because the candidates with the highest binaryVersion select the
  * strategy. Among equal contenders, the last holder comes last, because it has just missed its renewals. Of
  * the others, the most recently renewed comes first: it is the most likely to answer.
  */
@@ -61,7 +61,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     byName(a, b);
 }
 
-/** A fast path, because most candidates have the same versions and priority. */
+/** A fast path: most candidates have the same versions and priority. */
 function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
   return (
     a.binaryVersion === b.binaryVersion &&

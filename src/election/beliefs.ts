@@ -1,9 +1,9 @@
 import { FENCE, type Instant } from './model.ts';
 
 /**
- * What a holder of the Lease may believe (rule 8). It believes that it leads for one duration after its last
- * renewal, even if the Lease has changed or is gone. For one more duration, a client-go elector that does not
- * notice its loss in time may release the Lease of another holder.
+ * What a holder may believe about the Lease (rule 8). For one duration after its last renewal, it believes
+ * that it leads, even if the Lease has changed or is gone. For one more duration, a client-go elector that
+ * does not notice its loss in time may release the Lease of another holder.
  */
 export interface Belief {
   /** {@link UNKNOWN_HOLDER} for a holder that this process has never seen. */
@@ -34,7 +34,7 @@ export interface Reservation {
   /** When `holder` lost the Lease. */
   readonly from: Instant;
   readonly until: Instant;
-  /** Until when holders other than `holder` may believe that they lead. */
+  /** After this time, only `holder` may believe that it leads. */
   readonly othersUntil: Instant;
 }
 
@@ -48,7 +48,7 @@ export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
   return renewedAt + durationMs;
 }
 
-/** Returns until when the holder, if it notices its loss late, may release another holder's Lease (rule 8). */
+/** Returns when the holder can no longer release another holder's Lease by mistake (rule 8). */
 export function disturbsUntil(belief: Belief): Instant {
   const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isOwnDuration, isParticipant } = belief;
   const until = leadsUntil(belief);
@@ -69,7 +69,7 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
   return kept.length === 0 ? [belief] : [...kept.slice(0, MAX_HOLDERS - 1), belief];
 }
 
-/** Returns the beliefs with `belief` added. If its holder has one already, keeps the one that ends later. */
+/** Returns the beliefs with `belief` added. If its holder already has a belief, keeps the later end. */
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
   const isLonger = !known || leadsUntil(belief) > leadsUntil(known);
@@ -121,7 +121,7 @@ export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): b
   return others.some((other) => !other.isParticipant && at < disturbsUntil(other));
 }
 
-/** Returns until when any of the holders may lead or release the Lease; -Infinity without beliefs. */
+/** Returns when no holder can lead or release the Lease any more; -Infinity without beliefs. */
 export function matterUntil(beliefs: Beliefs): Instant {
   return Math.max(...beliefs.map(disturbsUntil));
 }

@@ -14,7 +14,7 @@ export interface Ping {
   /** On the candidate's clock; undefined if a command only assumes the ping and has not sent one. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
-  /** When the server confirmed the write: the timeout starts (rule 9). Undefined before that. */
+  /** When the server confirmed the ping and its timeout started (rule 9); undefined before. */
   readonly deliveredAt: Instant | undefined;
   /** True if this process has seen the candidate with this pingTime. Then any later renewal is an ack. */
   readonly isSeen: boolean;
@@ -29,9 +29,9 @@ export interface CandidateObservation {
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   readonly unchangedSince: Instant;
-  /** Age of renewTime when this process first saw the candidate, in milliseconds; 0 after it has seen a renewal. */
+  /** Age of renewTime when this process first saw the candidate, in milliseconds; 0 after a renewal. */
   readonly ageAtFirstSightMs: number;
-  /** Until when the candidate is fresh by its last renewal; -Infinity if it was not fresh at first sight. */
+  /** When the last renewal is no longer fresh; -Infinity if it was not fresh at first sight. */
   readonly freshUntil: Instant;
   readonly ping: Ping | undefined;
   /** Number of consecutive unanswered pings before `ping`. */
@@ -43,7 +43,7 @@ export interface CandidateObservation {
   readonly deletionFailedAt: Instant;
 }
 
-/** Returns the observation after this process saw `candidate`. `isNew`: it was created while we watched. */
+/** Returns the observation after this process saw `candidate`. `isNew`: created during our watch. */
 export function observeCandidate(
   previous: CandidateObservation | undefined,
   candidate: LeaseCandidate,
@@ -107,7 +107,7 @@ function firstSight(
   };
 }
 
-/** Maximum lead of the server's clock, in milliseconds. If it is larger, a candidate's age is unknown. */
+/** How far the server's clock may be ahead, in ms. Beyond that, a candidate's age is unknown. */
 const CLOCK_TOLERANCE_MS = 2000;
 
 function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: Now): Instant {
@@ -151,7 +151,7 @@ export function recordPingDelivered(
   return { ...observation, ping: delivered, collection: { pings: pings + 1, firstAt, lastAt: at } };
 }
 
-/** Returns the observation after a ping that was sent at `sentAt` has failed or may have failed. */
+/** Returns the observation after the ping of `sentAt` failed or may have failed. */
 export function recordPingNotSent(observation: CandidateObservation, sentAt: Instant): CandidateObservation {
   const { ping } = observation;
   const isPending = ping?.sentAt === sentAt && ping.ackedAt === undefined;
@@ -185,7 +185,7 @@ export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettin
   return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);
 }
 
-/** Returns until when the candidate counts as alive. An ack from before `decidedAt` does not count any more (rule 3). */
+/** Returns when the candidate stops counting as alive. Ignores an ack from before `decidedAt` (rule 3). */
 export function liveUntil(
   observation: CandidateObservation,
   decidedAt: Instant,

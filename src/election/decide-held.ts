@@ -120,7 +120,7 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
   return unlessReinstated(view, 'LeaderOptimal');
 }
 
-/** The verdict stays the same until a held-back candidate takes part again. */
+/** Returns a verdict that is valid until a held-back candidate takes part. */
 function unlessReinstated(view: HeldView, reason: Reason): Verdict {
   return { reason, recheckAt: [reinstatementTime(view)] };
 }
@@ -236,7 +236,7 @@ function decideUnaware(view: HeldView, preferred: Standing, strategy: string): V
     record.since >= noted.since + 2 * settings.electionDurationMs;
   if (!isUnaware || !preferred.isAlive) return undefined;
   if (dropsFields) return { reason: 'HolderUnaware', actions: updateLease(input, tenure.lease, fence(view)) };
-  // A former coordinator may have written the note, and the server may keep the field now.
+  // Write the field: a former coordinator wrote the note, and the server may keep the field.
   const preferredHolder = preferred.candidate.name;
   return {
     reason: 'BetterCandidate',
@@ -319,7 +319,7 @@ function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/** Returns the time limit to take up the grant. It runs from the server's answer, or from the first sight. */
+/** Returns the time limit to take up the grant, from the server's answer or the first sight on. */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;
   return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);

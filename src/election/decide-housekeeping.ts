@@ -33,7 +33,7 @@ export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'reche
 
 interface Due {
   readonly now: 'validity' | 'collection' | 'deletion' | undefined;
-  /** When other housekeeping may be due; Infinity if only a change of the candidate can make it due. */
+  /** When the next housekeeping may be due; Infinity if only a change of the candidate causes it. */
   readonly next: Instant;
 }
 
@@ -78,7 +78,7 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
-/** Returns from when a candidate counts as gone: it released the Lease and has not renewed since (rules 1 and 3). */
+/** Returns when a candidate that released the Lease and never renewed since counts as gone (rules 1 and 3). */
 function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
   const withdrawnAt = input.memory.withdrawals.get(candidate.name);
   if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;

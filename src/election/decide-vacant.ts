@@ -54,7 +54,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
   if (outlook.kind !== 'leader') return undefined;
 
   const former = standings.find(({ candidate, state }) => candidate.name === holder && state !== 'Deleting');
-  // Before this time, another former holder may lead.
+  // Until this time, another former holder may lead: wait.
   const returnsAt = Math.max(from, othersUntil);
   const { sentAt = Number.NEGATIVE_INFINITY, ackedAt } = former?.observation.ping ?? {};
   const hasAnswered = former?.isAlive && ackedAt !== undefined && sentAt >= from;
@@ -167,7 +167,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
       reinstatementTime(view),
     ],
     conflict,
-    // Starts the backoff here: if all candidates are fresh, they conflict without a ping.
+    // Start the backoff here: fresh candidates conflict without any ping.
     isRound: isRoundDue(view),
   };
 }

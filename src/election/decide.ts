@@ -35,7 +35,7 @@ function decideVerdict(view: View): Verdict {
   return isHeld(view) ? decideHeld(view) : decideVacant(view as VacantView);
 }
 
-/** True if the Lease already names its third-party strategy: it needs no write and no ping (rule 4). */
+/** True if the Lease already names its third-party strategy: no write or ping is needed (rule 4). */
 function isLeftToThirdParty(view: View): boolean {
   const { outlook, tenure } = view;
   if (outlook.kind !== 'thirdParty' || tenure.lease?.strategy !== outlook.strategy) return false;

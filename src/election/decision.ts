@@ -5,7 +5,7 @@ import type { Outcome } from './outcome.ts';
 import { firstOf, strategies } from './strategies.ts';
 import type { Standing, Tenure } from './view.ts';
 
-/** The version of a candidate that an action is based on. The server refuses the action for any other. */
+/** The version of a candidate that an action is based on. If it has changed, the server refuses. */
 type CandidateVersion = Pick<LeaseCandidate, 'source' | 'name' | 'uid' | 'resourceVersion'>;
 
 /** Asks a candidate for a sign of life. */
@@ -85,7 +85,7 @@ export interface Decision {
   /** In this order: the write to the Lease, because a new leader waits for it; then pings; then deletions. */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
-  /** Until when the decision stays the same if the Lease's holder renews in time. Infinity: until another change. */
+  /** End of the decision's validity if the holder renews in time. Infinity: until another change. */
   readonly steadyUntil: Instant;
   readonly tenure: Tenure;
   /** The result of an election among the candidates that are known to be alive. */
@@ -191,7 +191,7 @@ function chosenBy(decision: Decision): string | undefined {
   return grantOf(decision)?.holder ?? preferredBy(decision) ?? led;
 }
 
-/** Returns the first candidates: the chosen one, those that could lead, others that take part, the rest. */
+/** Returns at most `most` candidates: chosen, possible leaders, others that take part, the rest. */
 export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
   const { outcome, standings } = decision;
   const chosen = chosenBy(decision);

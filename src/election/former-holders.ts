@@ -13,7 +13,7 @@ import type { ElectionInput } from './view.ts';
 
 // The beliefs of former holders whose renewals this process did not see (rule 8).
 
-/** Longest time without an open watch, in ms. Meanwhile, a Lease may be created and deleted unseen. */
+/** Longest time without an open watch, in ms: a Lease may be created and deleted unseen. */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
@@ -41,7 +41,7 @@ export function withUnknown(
 /**
  * Returns the memory after the holder of its record has lost the Lease without releasing it. `hasRenewed`:
  * - `perhaps`: it may have renewed unseen. A renewal lasts at least `leastMs`, the duration in the Lease now.
- * - `before`: it may have renewed unseen, but another coordinator has then waited for its duration.
+ * - `before`: it may have renewed unseen, but a coordinator waited for its duration after that.
  * - `no`: it has not renewed since this process last saw it.
  */
 export function withLoss(
@@ -56,7 +56,7 @@ export function withLoss(
   const known = beliefOf(beliefs, holder);
   const { isOwnDuration = false, isParticipant = false } = known ?? {};
   const seenMs = Math.max(record.durationMs, known?.durationMs ?? 0);
-  // If this process saw only the grant, the holder may have renewed with another duration, its own.
+  // If this process saw only the grant, the holder may have renewed with its own duration.
   const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, usualDurationMs);
   // A fence never renews.
   const renewed = holder === FENCE ? 'no' : hasRenewed;
@@ -145,7 +145,7 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 
 /**
  * Returns the memory after the server wrote a grant. If the grant updated a known Lease, the server did not write
- * the grants whose answers were lost. If it created the Lease, a lost grant may have created one that is deleted.
+ * the grants whose answers were lost. If it created the Lease, a lost grant may have created an earlier one.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -180,9 +180,9 @@ export function beliefBy(
   return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }
 
-/** After a holder has renewed for this long, no former holder may lead or disturb, in milliseconds. */
+/** Once a holder has held the Lease for this time, in ms, no former holder can lead or release it. */
 const LONG_HELD_MS = 5 * 60_000;
-/** Maximum age of candidates that have had no election if no coordinator ran before, in milliseconds. */
+/** If no coordinator ran before, candidates up to this age have had no election, in milliseconds. */
 const JUST_CREATED_MS = 1000;
 /** creationTimestamp has whole seconds. */
 const CREATION_PRECISION_MS = 1000;
@@ -219,7 +219,7 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }
 
-/** True if the holder has held the Lease for long. Ignores an acquireTime that may be a former holder's. */
+/** True if the Lease is held for LONG_HELD_MS. Ignores an acquireTime that may be a former holder's. */
 function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease): boolean {
   if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
   return Number(renewTime - acquireTime) / 1000 >= LONG_HELD_MS;

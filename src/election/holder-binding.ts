@@ -66,7 +66,7 @@ export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Inst
 
 export interface PossiblePods {
   readonly pods: readonly ObservedPod[];
-  /** When several Pods last had the hostname in the identity of a plain elector; undefined: never. */
+  /** Last time when several Pods had the hostname in a plain elector's identity; undefined: never. */
   readonly sharedAt?: Instant | undefined;
 }
 

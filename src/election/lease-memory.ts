@@ -61,7 +61,7 @@ export interface LeaseMemory {
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant, while its holder has not renewed it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
-  /** The number of consecutive grants that replaced each other, and the time of the first (rule 12). */
+  /** Number of successive grants that each replaced the one before, and the first's time (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
   /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
@@ -153,7 +153,7 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
   return all;
 }
 
-/** Returns the beliefs that block a grant. Omits lost grants of a known Lease: if written, our write fails. */
+/** Returns the beliefs that block a grant. Omits lost grants of a known Lease: if written, our grant fails. */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
 }
@@ -162,7 +162,7 @@ function withSupposed({ beliefs, supposedGrant }: LeaseMemory): Beliefs {
   return supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs;
 }
 
-/** Returns until when the holder of `memory.record` may lead, by that record or an earlier one. */
+/** Returns when the holder of `memory.record` can no longer lead, by that or an earlier record. */
 export function expiryOf(memory: LeaseMemory): Instant {
   const { record } = memory;
   if (!record) return Number.NEGATIVE_INFINITY;
@@ -213,7 +213,7 @@ export function recordGrantAnswered(
 ): LeaseMemory {
   if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
   const { unrenewedGrant } = memory;
-  // The watch has shown the grant before this answer. If that object had a later version, the holder has renewed.
+  // The watch has shown the grant before this answer. If it showed a later version, the holder has renewed.
   const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
   return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
 }

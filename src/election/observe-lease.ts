@@ -72,7 +72,7 @@ interface SeenChange {
   readonly written: HolderRecord;
   /** True if the Lease shows our last grant, or a renewal of it. */
   readonly isOwnGrant: boolean;
-  /** As for {@link observeLease}. */
+  /** See {@link observeLease}. */
   readonly coordinatingSince: Instant | undefined;
 }
 
@@ -96,7 +96,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   return recordGrant(settleLostGrants(withoutGrant(memory, grant), at), grant, lease.resourceVersion, at);
 }
 
-/** Any change of a Lease since our grant may be the holder's renewal, even if the record looks like the grant. */
+/** Treats any change since our grant as the holder's renewal, even if the record looks like the grant. */
 function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { record, beliefs, usualDurationMs } = memory;
   const { holder, resourceVersion } = memory.unrenewedGrant ?? {};
@@ -132,9 +132,9 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boole
 }
 
 /**
- * Returns the memory of a Lease that was created according to the server's answer, but that this process
- * never saw. It is probably gone. Otherwise its holder may renew it until a list shows that it is gone. If
- * our grant created it, its holder is known.
+ * Returns the memory of a Lease whose creation the server confirmed, but that this process never saw. The
+ * Lease is probably gone. If it exists, its holder may renew it unseen until the next list. If our grant
+ * created the Lease, the holder is known.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants, beliefs } = memory;
@@ -187,7 +187,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
   // The built-in controller adds no transition when it grants the Lease.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
-  // If the last observed holder is no participant, this process may have missed the grant to a participant.
+  // If the last seen holder is not a participant, this process may have missed a grant to one.
   const { isOwnDuration = false, isParticipant = false } = beliefOf(memory.beliefs, record.holder) ?? {};
   const isOthers = isPerhapsAnothers && isOwnDuration && !isParticipant;
   const isBelieved = lease.isReleasedByParticipant
@@ -291,7 +291,7 @@ function holderBelief(memory: LeaseMemory, change: SeenChange, isTakenUp: boolea
     isTakenUp ||
     lease.isRenewedByParticipant === true ||
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
-  // A list or a delayed watch may show a renewal after another client has reduced its duration.
+  // Another client may have reduced the duration between the renewal and a list or late event.
   const isPerhapsReduced = !lease.isDurationHolders;
   // A shorter duration counts only when this process sees it a second time. After that, renewals no longer extend the
   // longer duration. Do not count the duration in our own grant: the holder has not written it.

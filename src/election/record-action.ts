@@ -64,7 +64,7 @@ export function recordSuccess<K extends Known>(
   let { memory } = known;
   if (action.kind === 'PingCandidate') {
     const isRoutine = action.purpose === 'validity' || action.purpose === 'collection';
-    // Waves of pings are counted from the first ping of the election (rule 6).
+    // Count waves of pings from the first ping of the election (rule 6).
     if (!isRoutine && memory.askingSince === undefined) memory = { ...memory, askingSince: at };
     const asked = { ...known, memory };
     return observing(asked, action, (observation) => recordPingDelivered(observation, sentAt, at));

@@ -95,7 +95,7 @@ export const newestVersion = createStrategy({
   ],
 });
 
-/** The API server requires an emulationVersion only under its own strategy. The default is the binaryVersion. */
+/** Returns the emulationVersion, or the binaryVersion if no emulationVersion is set. */
 function emulationOf(candidate: LeaseCandidate): SemVer | undefined {
   return versionOf(candidate, candidate.emulationVersion === undefined ? 'binary' : 'emulation');
 }

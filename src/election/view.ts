@@ -38,13 +38,13 @@ export interface ElectionInput {
   readonly memory: LeaseMemory;
   /** The candidates with the Lease's name and namespace, in any order. */
   readonly candidates: readonly ObservedCandidate[];
-  /** Second candidates with the same name: they take no part, but are pinged too (rule 13). */
+  /** Second candidates with the same name. They take no part, but are pinged (rule 13). */
   readonly twins?: readonly ObservedCandidate[] | undefined;
   /** The Pods that may run the holder, if Pods are watched (rule 17). */
   readonly holderPods?: PossiblePods | undefined;
   /** Whether the Namespace asks for crash evidence about plain electors (rule 17). */
   readonly isEvidenceAskedByNamespace?: boolean;
-  /** Until when candidates may be missing, because the server no longer serves a source that had candidates (rule 13). */
+  /** Before this time, candidates may be missing: the server stopped serving their source (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
   /** Whether the server drops strategy and preferredHolder (rule 14); undefined if no answer has shown it. */
   readonly dropsFields?: boolean | undefined;
@@ -120,7 +120,7 @@ export type Tenure =
       readonly endedAt?: Instant;
     };
 
-/** Candidates are pinged this long before an expiry, in ms: enough for three waves of pings (rule 6). */
+/** Time before an expiry at which candidates are pinged, in ms: enough for three waves (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
 /** Returns the tenure at `at`, from the observations of the Lease by this process. */
@@ -151,7 +151,7 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   return { kind: 'vacant', need: 'HolderEnded', lease, reservation: forOthers, endedAt: end.at };
 }
 
-/** Returns the input in which an ended holder is withdrawn, as if it had released the Lease (rule 17). */
+/** Adds a withdrawal for an ended holder to the input, as if it had released the Lease (rule 17). */
 function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
   if (tenure.kind !== 'vacant' || tenure.endedAt === undefined) return input;
   const { memory } = input;
@@ -258,7 +258,7 @@ export function isHeldBack(input: ElectionInput, name: string, at: Instant): boo
   return at < withdrawnUntil(input, name) || isLapsed(input, name, at);
 }
 
-/** Returns until when a candidate is held back because it has released the Lease (rule 3). */
+/** Returns when a candidate that released the Lease is no longer held back (rule 3). */
 export function withdrawnUntil({ memory, settings }: ElectionInput, name: string): Instant {
   return (memory.withdrawals.get(name) ?? Number.NEGATIVE_INFINITY) + settings.electionDurationMs;
 }
@@ -267,7 +267,7 @@ function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   return at < (lapsedUntil(input, name, at) ?? at);
 }
 
-/** Returns until when a candidate is held back because of lapses. Those of others count, too (rule 7). */
+/** Returns when lapses no longer hold a candidate back. Lapses of others count, too (rule 7). */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
   name: string,
