@@ -22,7 +22,7 @@ const OTHER_CONNECTIONS = 2;
 const DRAIN_MS = 1000;
 /** Additional grace period after which the closed client aborts the remaining requests, in ms. */
 const ABORT_AFTER_MS = 500;
-/** Timeout of the lock's release, in ms. A lock that is not released expires. */
+/** Maximum wait for the lock's release, in ms. If the release fails, the lock is held until it expires. */
 const RELEASE_MS = 1500;
 /** All election writes end within this time after `stop()` was called, in ms. */
 export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;

@@ -29,7 +29,7 @@ interface EvidenceWatchParts {
 /** The Pods with one hostname. */
 interface HostEntry {
   readonly uids: readonly string[];
-  /** When several Pods last had the hostname at the same time; undefined if this process never saw that. */
+  /** The last time when several Pods had the hostname; undefined if this process never saw several. */
   readonly sharedAt: Instant | undefined;
 }
 
@@ -119,7 +119,7 @@ export class EvidenceWatch {
     this.#byUid.delete(pod.uid);
     for (const host of hostnamesOf(pod)) {
       const left = (this.#hosts.get(host) ?? NO_PODS).uids.filter((uid) => uid !== pod.uid);
-      // The process of a deleted Pod may live on, so the hostname counts as shared until now.
+      // The process of a deleted Pod may still run, so the hostname counts as shared until now.
       if (left.length > 0) this.#hosts.set(host, { uids: left, sharedAt: this.#parts.clock.now() });
       else this.#hosts.delete(host);
     }

@@ -93,7 +93,7 @@ export class ElectionController {
       maxInFlight: parts.workers,
       mayWrite: parts.mayWrite,
       observe,
-      // Before the first list, an existing object looks like a missing one, so make no decision. At the end of a list
+      // Make no decision before the first list: objects that exist are not cached yet. At the end of a list
       // or of a take-over, the controller enqueues all Leases.
       isCached: (key) => this.knows(splitLeaseKey(key).namespace) && !this.#takeOver.isPending,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
@@ -184,7 +184,7 @@ export class ElectionController {
     return this.#records.gatherHolder(key);
   }
 
-  /** When the stalest watch last got data or a bookmark; undefined while any watch has got none. */
+  /** The last data or bookmark of the watch that is silent longest; undefined until every watch got one. */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
     const heard = (resource === 'leases' ? all : reflectors).map(({ lastActivity }) => lastActivity);
@@ -192,7 +192,7 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /** Since when this process may miss changes, because a watch is broken; undefined while no watch is broken. */
+  /** The time when a watch broke: changes since then may be missing. Undefined while no watch is broken. */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));

@@ -26,9 +26,9 @@ export class ElectionRecords {
   readonly #leases = new Map<LeaseKey, Lease>();
   readonly #memories = new Map<LeaseKey, LeaseMemory>();
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /** If two candidates for a Lease have the same name, the one that does not count (rule 13). */
+  /** Candidates that do not count, because another one for the Lease has the same name (rule 13). */
   readonly #twins = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /** Until this time, candidates of a lost source may still exist, although this process cannot see them (rule 13). */
+  /** For each lost source: until this time, its candidates may still exist, although they are not visible (rule 13). */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
   /** Deleted Leases, with the time after which their memory can be dropped. */
@@ -107,7 +107,7 @@ export class ElectionRecords {
     return this.#twins.get(key)?.has(name) ?? false;
   }
 
-  /** Stores whether the server drops fields, according to the answer to a write of a Lease (rule 14). */
+  /** Stores whether the server drops fields of Leases, as its answer to a write shows (rule 14). */
   seeFieldsDropped(dropsFields: boolean): void {
     this.#dropsFields = dropsFields;
   }
@@ -233,7 +233,7 @@ export class ElectionRecords {
     if (next !== memory) this.#memories.set(key, next);
   }
 
-  /** Does nothing if a candidate with another uid has replaced the candidate. */
+  /** Updates the observation, unless a candidate with another uid has replaced this one. */
   updateObservation(
     key: LeaseKey,
     candidate: { readonly name: string; readonly uid: string },
@@ -293,8 +293,8 @@ export class ElectionRecords {
 }
 
 /**
- * Compares two candidates with one name (rule 13). The last observed renewal sorts first; if none was
- * observed, the later renewTime, because one program wrote both by one clock; on a tie, the native candidate.
+ * Compares two candidates with one name (rule 13). The candidate with the last observed renewal sorts first.
+ * If no renewal was observed, the later renewTime does: one clock wrote both. On a tie, the native one does.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

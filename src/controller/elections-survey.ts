@@ -128,7 +128,7 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 /**
  * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero: the leader
  * has released the Lease, and the other candidates (`present`) ended within the grace period. If all of them
- * (`lost`) fell silent before the release, they hang and were not stopped.
+ * (`lost`) fell silent before the release, they count as hanging, not as stopped.
  */
 function hasShutDown(
   left: readonly Standing[],

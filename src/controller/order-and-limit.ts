@@ -4,7 +4,7 @@ import { type Action, type Decision, grantIn, isLeaseWrite } from '../election/d
 import type { Clock, Instant } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 
-/** Most urgent first: writes for Leases without a leader (rule 9). */
+/** From the most urgent to the least urgent (rule 9). */
 export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeeping'] as const;
 
 /**
@@ -148,7 +148,7 @@ export class RequestRoom {
   readonly #limit: RequestLimit;
   readonly #inFlight = new Map<LeaseKey, number>();
   #total = 0;
-  /** `since`: since when the Lease has needed the write. */
+  /** `since`: when the Lease began to need the write. */
   readonly #waiting = new Map<LeaseKey, { readonly urgency: Urgency; readonly since: Instant }>();
   /** The waiting Leases that have not reached their own limit of requests in flight. */
   readonly #order = perUrgency(() => new FairKeys());

@@ -30,7 +30,7 @@ interface Entry {
   last: LastDecision | undefined;
   /** Set while an action waits for a free slot. */
   pending: Pending | undefined;
-  /** Since when the Lease has waited for a free slot, over several decisions. */
+  /** When the Lease began to wait for a free slot, maybe several decisions ago. */
   waitsSince: Instant | undefined;
   /** The time at which the Lease has its full decision budget again. */
   spentUntil: Instant;
@@ -40,7 +40,7 @@ interface Entry {
 
 interface LastDecision {
   readonly reason: Reason;
-  /** When the decision changes without an event; undefined if it does not. */
+  /** When the decision changes without an event; undefined if it never does. */
   readonly nextAt: Instant | undefined;
   /** When the decision changes without an event, if the holder keeps renewing the Lease. */
   readonly steadyUntil: Instant;
@@ -58,7 +58,7 @@ interface Pending {
 
 /** If a decision waits for a free slot for longer than this, the scheduler decides again. In ms. */
 const PENDING_VALID_MS = 250;
-/** Delay of the first election of a Lease in the queue, in ms: Leases that had a leader go first. */
+/** How long a Lease that never had a leader lets other Leases go first in the queue, in ms. */
 const FIRST_ELECTION_MS = 10_000;
 /** Longest time between decisions about a settled Lease, in ms: a wall-clock jump may end a priority. */
 const LONGEST_REST_MS = 60_000;
@@ -353,7 +353,7 @@ function finite(at: Instant | undefined): Instant | undefined {
 }
 
 /**
- * Returns since when an action has been needed: the loss of the leader, or now if the Lease is held. A Lease
+ * Returns the time when an action became needed: the loss of the leader, or now if the Lease is held. A Lease
  * that never had a leader gets a later time, so that other Leases go first.
  */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {

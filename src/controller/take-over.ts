@@ -15,7 +15,7 @@ interface TakeOverParts {
 
 /** Maximum wait for the watch, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/** Time after a list in which the holder of a Lease that no watch has shown may still lead, in ms. */
+/** For this time after a list, the holder of a Lease that no watch has shown may still lead, in ms. */
 const RELISTED_LATELY_MS = 60_000;
 
 /**

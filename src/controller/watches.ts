@@ -130,7 +130,7 @@ interface CandidateWatchParts {
   readonly onHidden: (candidate: LeaseCandidate) => void;
   /** Called when `knows` and `isUnavailable` may have changed. */
   readonly onSyncChange: () => void;
-  /** Gets `notServed` at the first of consecutive discoveries without a version. */
+  /** Gets `notServed` once, even if several discoveries in a row find no version. */
   readonly observe: (event: WatchEvent) => void;
 }
 
@@ -272,7 +272,7 @@ export class CandidateWatch {
     });
   }
 
-  /** Candidates that were read before stay cached after the permission is lost. */
+  /** Records a missing permission, unless the candidates are already cached. */
   #noteRefusal(error: unknown, namespace: string): void {
     if (!hasStatus(error, 403) || this.#forbidden.has(namespace) || this.knows(namespace)) return;
     this.#forbidden.add(namespace);

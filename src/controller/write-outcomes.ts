@@ -138,7 +138,7 @@ export class WriteGate {
     if (!this.#isOvertaken(key, object, answered)) this.#set(key, object, { awaited: undefined });
   }
 
-  /** Ends the wait for a change. Returns whether the watch has missed it, for example because etcd was restored. */
+  /** Ends the wait for a change. Returns whether the watch missed the change, for example because etcd was restored. */
   giveUp(key: LeaseKey, object: WrittenObject): boolean {
     const { awaited } = this.#of(key, object);
     if (awaited?.kind !== 'change') return false;
@@ -146,7 +146,7 @@ export class WriteGate {
     return this.#isCached(key, object, awaited.baseVersion);
   }
 
-  /** The first conflict causes no delay: a race with another client causes only one conflict. */
+  /** Delays the next write, but not after a first conflict: a race with another client causes only one. */
   failed(key: LeaseKey, object: WrittenObject, floorMs: number, isConflict: boolean): void {
     const failures = this.#of(key, object).failures + 1;
     const delayMs = backoffDelayMs(isConflict ? failures - 1 : failures, BACKOFF, this.#clock.random());

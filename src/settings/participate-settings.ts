@@ -151,13 +151,13 @@ export function contradictionsWith(command: readonly string[], given: Participat
   });
 }
 
-/** Delay of the guard's SIGKILL after the wrapper's, in milliseconds: the wrapper's takes a moment. */
+/** Time from the wrapper's SIGKILL to the guard's, in milliseconds: the first one takes a moment. */
 const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * Returns when a running command is killed, in milliseconds after the last renewal: by the wrapper, at least
- * a second before the Lease expires, or by its guard if the wrapper cannot. No other candidate can lead at
+ * Returns the times of SIGKILL, in milliseconds after the last renewal. The wrapper kills the command at least
+ * a second before the Lease expires. If it cannot, its guard kills the command. No other candidate can lead at
  * either time.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {

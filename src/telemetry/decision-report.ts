@@ -191,7 +191,7 @@ function describeAction(action: Action): string {
   return action.kind === 'UpdateLease' ? `${action.kind} ${action.change.kind}` : action.kind;
 }
 
-/** Returns why a Lease was granted before its expiry or not; undefined if Pods are not watched (rule 17). */
+/** Returns why a Lease was or was not granted before its expiry; undefined if Pods are not watched (rule 17). */
 function describeEnd({ reason }: Decision, input: ElectionInput): string | undefined {
   if (reason !== 'LeaseExpired' && reason !== 'HolderEnded') return undefined;
   const end = holderEndIn(input);

@@ -86,7 +86,7 @@ export function createElectionMetrics(registry: Registry) {
 /** Maximum age of a survey, in milliseconds: the gauges of a scrape, and several scrapers, share a survey. */
 const SURVEY_AGE_MS = 1000;
 
-/** Registers the gauges over all Leases. A scrape surveys the Leases, unless another one just did. */
+/** Registers the gauges over all Leases. A scrape surveys the Leases, unless the last survey is recent. */
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;

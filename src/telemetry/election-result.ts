@@ -107,7 +107,7 @@ function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
 
-/** Returns since when an election has been needed and possible. Without an earlier decision: now. */
+/** Returns when an election became needed and possible; now if there is no earlier decision. */
 function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
@@ -139,7 +139,7 @@ export const electionSteps: ReadonlySet<Reason> = new Set<Reason>([
   'AwaitingAcks',
 ]);
 
-/** Detects once when a problem of a Lease begins, and when its candidates agree on a strategy again. */
+/** Detects the start of each problem of a Lease once, and when its candidates agree on a strategy again. */
 export class TroubleWatch {
   readonly #told = new Map<string, string>();
   readonly #conflicting = new Set<string>();

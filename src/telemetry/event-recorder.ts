@@ -33,7 +33,7 @@ const RATE = { burst: 100, perSecond: 20 };
 const WRITE_DELAY_MS = 1000;
 const DEADLINE_MS = 5000;
 
-/** Timeout for the queued Events at the end, in milliseconds: they may contain the reason why the program stops. */
+/** Timeout for the queued Events when the program stops, in milliseconds: they may contain the reason. */
 const DRAIN_MS = 2000;
 
 const MAX_NAME = 253;

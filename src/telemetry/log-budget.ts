@@ -1,6 +1,6 @@
 import type { Clock, Instant } from '../support/clock.ts';
 
-/** Reports the number of dropped lines with each message, and the most severe of their levels, as pino numbers it. */
+/** Reports how many lines of each message were dropped. `level`: pino's number of their most severe level. */
 type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => void;
 
 /** The rate of a token bucket: `burst` tokens at once, then `perSecond`. */

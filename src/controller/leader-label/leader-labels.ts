@@ -69,7 +69,7 @@ const NOTHING: Entry = { carriers: [], doubtful: [], failures: 0, isSettled: fal
 export class LeaderLabels {
   readonly #parts: LeaderLabelsParts;
   readonly #due: DueKeys;
-  /** The Leases in progress. A Lease that becomes due in the meantime is processed again afterwards. */
+  /** The Leases in progress. A Lease that becomes due while it is in progress is processed again. */
   readonly #busy = new Map<LeaseKey, Promise<void>>();
   readonly #again = new Set<LeaseKey>();
   #entries = new Map<LeaseKey, Entry>();
@@ -91,7 +91,7 @@ export class LeaderLabels {
     await Promise.all(this.#busy.values());
   }
 
-  /** Call this when this process starts or stops coordinating. Another process may have written labels. */
+  /** Call this when this process starts or stops coordinating. Drops the known labels: they may be outdated. */
   setActive(isActive: boolean): void {
     this.#isActive = isActive;
     this.#isSwept = false;

@@ -35,7 +35,7 @@ export function leadershipOf(input: ElectionInput, at: Instant): Leadership | un
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
   const { acquireTime, renewTime } = tenure.lease;
-  // An unrenewed grant. `isProvisional` does not cover grants from before a restart of this process.
+  // The holder has not renewed its grant. `isProvisional` does not cover grants from before our restart.
   if (acquireTime !== undefined && acquireTime === renewTime) return undefined;
   const candidate = input.candidates.find(({ candidate: { name } }) => name === tenure.holder);
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };
@@ -56,7 +56,7 @@ export function decideLabels(known: KnownLabels, leadership: Leadership | undefi
 const PAGE_SIZE = 200;
 const PAGE_DEADLINE_MS = 30_000;
 
-/** Lists the Pods of a namespace ('': all) that have leader labels, by Lease. Rejects as the client does. */
+/** Lists the Pods of a namespace ('': all) that have leader labels, by Lease. Rejects if a request fails. */
 export async function findLabelled(
   client: KubernetesClient,
   namespace: string,

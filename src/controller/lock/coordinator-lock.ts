@@ -54,7 +54,7 @@ export class CoordinatorLock {
   #mayHold = false;
   /** We never act before this time. Another claim does not make it earlier: former holders may still act. */
   #actFrom: Instant = Number.NEGATIVE_INFINITY;
-  /** `#actFrom` before a claim with a conflict. Restored unless the next read shows that we hold the lock. */
+  /** `#actFrom` from before a claim that got a conflict. Restored unless the next read shows that we hold the lock. */
   #actFromIfRefused: Instant | undefined;
   /** Set when the watch shows another holder during our write. The answer to the write is outdated then. */
   #contested = false;
@@ -121,7 +121,7 @@ export class CoordinatorLock {
     this.#refreshState();
     this.#sleep.interrupt();
     await this.#running;
-    // `#call` has reported the error. The Lease then expires.
+    // `#call` has reported the error. Without a release, the Lease expires.
     if (this.#mayHold) await againAfterConflict(() => this.#writeRelease()).catch(() => {});
     this.#refreshState();
   }
@@ -171,7 +171,7 @@ export class CoordinatorLock {
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
     const sentAt = this.#options.clock.now();
     const formerActFrom = this.#actFrom;
-    // Set this before the answer, which may be lost. The claim may have replaced the former holder even then.
+    // Set this before the answer: it may be lost, although the claim has replaced the former holder.
     if (decision.kind !== 'renew') this.#actFrom = Math.max(formerActFrom, decision.actFrom);
     this.#contested = false;
     this.#mayHold = true;
@@ -190,7 +190,7 @@ export class CoordinatorLock {
     if (decision.kind === 'force') this.#options.onEvent?.({ kind: 'claimedByForce', from: decision.ousted });
   }
 
-  /** Whether we could not coordinate for too long. False before `#actFrom`: the next holder also waits. */
+  /** Whether we have been unable to coordinate for too long. False before `#actFrom`: the next holder also waits. */
   #shouldRelease(): boolean {
     const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + RENEW_DEADLINE_MS;
     return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);
@@ -277,7 +277,7 @@ export class CoordinatorLock {
     return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + RENEW_DEADLINE_MS;
   }
 
-  /** Updates the state, now and again at the end of settling or at the renew deadline. */
+  /** Updates the state now, and later when settling ends or the renew deadline passes. */
   #refreshState(): void {
     const { clock } = this.#options;
     const now = clock.now();

@@ -8,9 +8,9 @@ export interface LockObservation {
   readonly record: LockRecord | undefined;
   /** When this process saw the last change of the record. */
   readonly seenAt: Instant;
-  /** A former holder may act until then: the Lease was deleted, emptied or restored (rule 8). */
+  /** A former holder may act until this time: the Lease was deleted, emptied or restored (rule 8). */
   readonly formerHolderUntil?: Instant;
-  /** A former holder without our prefix may release any lock until then, as client-go does (rule 8). */
+  /** Until this time, a former holder without our prefix may release any lock, as client-go does (rule 8). */
   readonly doubtedUntil?: Instant;
 }
 
@@ -21,7 +21,7 @@ export type LockDecision =
   | { readonly kind: 'renew' }
   | { readonly kind: 'wait'; readonly until: Instant };
 
-/** A record ages by our clock, from when we first saw its holder, renewTime and duration (rule 8). */
+/** Ages a record by our clock, from when we first saw this holder, renewTime and duration (rule 8). */
 export function observeLock(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,
@@ -44,8 +44,8 @@ export function observeLock(
     return { ...seen, formerHolderUntil: now + durationOf(previous.record) };
   }
   if (previous === undefined) return seen;
-  // The duration counts from now: just before the Lease was deleted or emptied, the holder may have renewed it without
-  // an event for this process.
+  // Count the duration from now: the holder may have renewed the Lease just before it was deleted or emptied, and
+  // this process may not have seen that renewal.
   const durationMs = Math.max(LEASE_DURATION_MS, former?.leaseDurationMs ?? 0, record?.leaseDurationMs ?? 0);
   return { ...seen, formerHolderUntil: now + durationMs };
 }
@@ -75,7 +75,7 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
   return !isByAnother && seenAt >= doubtedUntil;
 }
 
-/** Returns until when a holder without our prefix may release any lock: it may sleep for two durations. */
+/** Returns the time until which a holder without our prefix may release any lock: it may sleep for two durations. */
 function doubtAfter(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,

@@ -17,7 +17,7 @@ export interface LockStorage {
   create(lease: KubernetesObject): Promise<KubernetesObject>;
   /** Rejects with status 409 when the Lease has another resourceVersion than `lease`. */
   update(lease: KubernetesObject): Promise<KubernetesObject>;
-  /** Calls `onChange` with each state in order (undefined: deleted). The result stops the watch. */
+  /** Calls `onChange` with each state in order (undefined: deleted). The returned function stops the watch. */
   watch(onChange: (lease: KubernetesObject | undefined) => void): () => void;
 }
 
