@@ -6,7 +6,7 @@ import { type Host, version } from './support/host.ts';
 import { systemClock } from './support/system-clock.ts';
 
 /**
- * Exits on a signal until a command handles it. Loading a command takes some time, and process 1 of a
+ * Exits on a signal until a command sets its handlers: loading takes some time, and process 1 of a
  * container ignores signals without a handler.
  */
 function exitOnSignal(signal: NodeJS.Signals): void {

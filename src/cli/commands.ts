@@ -36,7 +36,7 @@ export interface CommandEntry<S = unknown> {
   contradictions?(input: CommandInput<S>): Contradictions;
   /** Imports and runs the code of the command. Resolves to an exit code; without one, the exit code is 0. */
   run(input: CommandInput<S>, host: Host): Promise<number> | Promise<void>;
-  /** The process exits without waiting for a DNS lookup or a credential plugin in flight. */
+  /** True to exit without waiting for a DNS lookup or a credential plugin in flight. */
   readonly exitsSoon?: true;
 }
 

@@ -44,7 +44,7 @@ export function runUndrain(settings: UndrainSettings, host: Host): Promise<numbe
   });
 }
 
-/** With JSON or YAML output, only the outcome is printed, and not the progress. */
+/** With JSON or YAML output, prints only the outcome, not the progress. */
 function requestOf<S extends { output: string }>(settings: S, connection: ClusterConnection, host: Host) {
   const tell = (line: string) => {
     if (settings.output === 'table') host.stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);

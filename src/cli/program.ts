@@ -74,10 +74,10 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds the default command if the arguments have no command. Options belong to `run`. Without options the default is
- * `run` in a pod or if a variable of `run` is set, otherwise `demo`. A kubeconfig does not select `run`: its current
- * context may be any cluster. Commander's own default command would treat a mistyped command as an argument and suggest
- * no correction.
+ * Adds a command if the arguments have none. With options: `run`, or `demo` for an option that only `demo` has.
+ * Without options: `run` in a pod or if a variable of `run` is set, otherwise `demo`. A kubeconfig does not select
+ * `run`: its current context may be any cluster. Does not use Commander's default command, because it would take a
+ * mistyped command for an argument.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;

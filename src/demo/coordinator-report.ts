@@ -29,7 +29,7 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
   return (event) => {
     switch (event.type) {
       case 'decided':
-        // A write is reported after it has succeeded.
+        // Writes are reported in 'written'.
         if (!changesCluster(event.decision)) report(event.key, event.decision, event.input);
         break;
       case 'written':

@@ -37,7 +37,7 @@ export async function showLive(
     const text = lines
       .map((line) => CLEAR_LINE + (hasColors ? line : stripVTControlCharacters(line)))
       .join('\r\n');
-    // Include the size: a terminal whose size has changed may have moved the old frame.
+    // Include the size: after a resize, the terminal may have moved the old frame.
     const frame = `${columns} ${rows} ${text}`;
     if (frame !== shown) stdout.write(`${TO_START}${text}${CLEAR_BELOW}`);
     shown = frame;

@@ -138,7 +138,7 @@ function createProcess(client: KubernetesClient, clock: Clock) {
     if (ending.signal.aborted) await new Promise<never>(() => {});
   }
 
-  /** While the process is paused, it sends no request and gets no answer. After its end, the call never settles. */
+  /** While the process is paused, it sends no request and gets no answer. If it ends, the call never settles. */
   async function outlive<T>(call: () => Promise<T>): Promise<T> {
     await untilRunning();
     try {

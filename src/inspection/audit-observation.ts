@@ -32,7 +32,7 @@ export interface WatchedLease {
   readonly renewals: SeenRenewals;
 }
 
-/** Observed renewals, on the monotonic clock, except the first after an acquisition: it follows at once. */
+/** Observed renewals, on the monotonic clock. Omits the first one: it directly follows the acquisition. */
 interface SeenRenewals {
   readonly count: number;
   readonly firstAt: Instant;
@@ -40,7 +40,7 @@ interface SeenRenewals {
   readonly lastAt: Instant;
   /** The longest time without a renewal, in milliseconds. */
   readonly longestMs: number;
-  /** The last interval between two renewTimes, in milliseconds. The holder stamps them with its own clock. */
+  /** The last interval between two renewTimes, in milliseconds. Both are from the holder's clock. */
   readonly stampedMs: number;
 }
 
@@ -77,7 +77,7 @@ interface AuditRequest extends Omit<ClusterScope, 'settings'> {
 
 /** Each API server renews a Lease with this label, to show the other servers that it runs. */
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
-/** Longer than any audit: a watch is silent if no Lease is renewed. */
+/** Longer than any audit: without renewals, a watch gets no events. */
 const STALL_MS = 2 * 3_600_000;
 
 /**
@@ -124,7 +124,7 @@ async function watchLeases(request: AuditRequest): Promise<Omit<AuditObservation
   return { leases: [...leases.values()], heartbeats, unread, now, watchedMs };
 }
 
-/** Watches until the time is over. If the watch fails, the observation ends early, and keeps the results so far. */
+/** Watches for the requested time. If the watch fails, stops early and keeps the observations so far. */
 async function followLeases(
   { client, clock, namespace, watchMs, signal }: AuditRequest,
   leases: Map<string, WatchedLease>,

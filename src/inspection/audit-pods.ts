@@ -151,7 +151,7 @@ function bindByName({ lease }: HolderFacts, pods: PodIndex): HolderBinding | und
   return isYounger ? replaced('none', pod.name) : { sureness: 'name', pod };
 }
 
-/** With hostNetwork, all Pods on a node have its hostname, so the names of Pods and containers decide. */
+/** With hostNetwork, Pods have their node's hostname, so the names of Pods and containers decide. */
 function bindByNode({ lease }: HolderFacts, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);
   const program = isCoordinatorLock(lease) ? 'kube-apiserver' : lease.name;
@@ -203,7 +203,7 @@ function firstLabel(hostname: string): string {
 
 /**
  * Returns the workload of a Pod, from its controller. A ReplicaSet counts as its Deployment, because in a rolling update
- * several ReplicaSets have replicas. A Pod of a node (static Pod) or of a Job has no other replicas.
+ * several ReplicaSets have replicas. A static Pod or a Pod of a Job has no other replicas.
  */
 function workloadOf(owners: unknown): string | undefined {
   const all = Array.isArray(owners) ? owners.filter(isJsonObject) : [];

@@ -137,7 +137,7 @@ const LATE_SHARE = 2 / 3;
 const LEFT_OVER_SECONDS = 3600;
 /** The default validity of a candidate after its last renewal, in microseconds. client-go renews every 5 minutes. */
 const CANDIDATE_VALIDITY = 30n * 60_000_000n;
-/** With fewer changes of the leader, the audit does not report frequent changes. */
+/** Minimum number of leader changes that the audit reports as frequent. */
 const MIN_CHANGES = 10;
 const HOUR_SECONDS = 3600;
 

@@ -118,7 +118,7 @@ function describeConditions(
   return accounts('Silent', false, `the holder may still renew for ${left}`, bound, exited);
 }
 
-/** Returns the observations of a coordinator that has seen the Pod since its creation, and each end at once. */
+/** Returns what a coordinator would have observed that saw every container of the Pod run and end. */
 function asIfObserved(pod: Pod, now: Now): ObservedPod {
   const observed = observePod(undefined, pod, Number.NEGATIVE_INFINITY);
   const ended = pod.containers.flatMap((container) => container.ended);

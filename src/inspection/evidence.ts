@@ -23,8 +23,8 @@ const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /**
- * Examines a cluster without changing it. Creates a Lease in `namespace` as a dry run, and reads only elections there
- * if the user may not read all namespaces. Rejects with the errors of the client if the server cannot be reached.
+ * Examines a cluster without changing it. Creates a Lease in `namespace` as a dry run. Reads only the elections of
+ * `namespace` if the user may not read all. Rejects with the errors of the client if the server cannot be reached.
  */
 export async function gatherEvidence(
   request: ClusterScope & { readonly clock: ClusterClock; readonly settings: DoctorSettings },

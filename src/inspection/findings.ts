@@ -210,7 +210,7 @@ function checkOthers({ lock, otherLocks }: Evidence): Finding | undefined {
   };
 }
 
-/** What a coordinator lacks without additional permissions, and the chart's value for them. */
+/** What fails without an optional permission, and the chart value that grants it. */
 const PURPOSES = {
   labels: {
     lacks: 'the label of a leader would not follow it to another Pod',

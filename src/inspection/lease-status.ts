@@ -53,7 +53,7 @@ export function statusOf({ input, rawLease }: ObservedElection, now: Now): Lease
 
 /** Like {@link statusOf}, for a caller that already has the decision and the view. */
 export function describeStatus(decision: Decision, view: View, rawLease?: KubernetesObject): LeaseStatus {
-  // Few candidates have just renewed, so the outcome assumes that all of them would answer a ping.
+  // Most candidates have not just renewed. Assume that all candidates would answer a ping.
   const { input, outlook: outcome } = view;
   const { namespace, name, lease } = input;
   const created = rawLease && timeField(rawLease.metadata, 'creationTimestamp');

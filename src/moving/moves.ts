@@ -126,7 +126,7 @@ interface MovedLease {
   readonly why: string | undefined;
 }
 
-/** The priority of drained candidates: far below the default, and so below slightly negative priorities. */
+/** The priority of drained candidates: far below the default, so also below slightly negative ones. */
 const DRAINED = -1000;
 
 /**

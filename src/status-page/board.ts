@@ -97,7 +97,7 @@ export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: numb
   const ranked = rank(supposed, decision, view, MAX_CANDIDATES);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = isUnled ? unledSince(input, view.tenure) : undefined;
-  // The timeout of a ping starts when the server answers the write of the ping, which causes no event.
+  // The timeout of a ping starts when the server answers its write. This answer causes no event.
   const isPinging = decision.standings.some(
     ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,
   );

@@ -71,7 +71,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
   const assets = loadAssets();
   let broadcast: Broadcast | undefined;
   let api: StateMessage['api'] = 'unknown';
-  /** When the caches stopped getting changes, on the monotonic clock and in milliseconds since the Unix epoch. */
+  /** When the caches stopped getting changes: on the monotonic clock (`since`) and in Unix time in ms (`at`). */
   let blind: { readonly since: Instant; readonly at: number } | undefined;
 
   function sight(controller: WatchedCoordinator['controller']) {
@@ -79,7 +79,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
-    // Compute this only once. The two clocks drift, so another value would count as a change and be sent again.
+    // Compute this only once: the clocks drift, and a different value would be sent again as a change.
     if (blind?.since !== since) blind = { since, at: Math.round(wallMs(clock) - blindMs) };
     return { hasSynced, blindSince: blind.at };
   }

@@ -50,7 +50,7 @@ export function createTimeline(clock: Pick<Clock, 'wallTime'>) {
     decided(key: LeaseKey, decision: Decision, input: ElectionInput): void {
       const { resolvedTo, began } = troubles.decided(key, decision);
       if (resolvedTo !== undefined) add(key, resolutionEvent(resolvedTo, input), decision);
-      // A write is recorded after it has succeeded.
+      // Writes are recorded in applied().
       if (began !== undefined && !resultOf(decision))
         add(key, troubleEvent(decision, input, began), decision);
     },

@@ -144,7 +144,7 @@ function close() {
   openKey = undefined;
   history.replaceState(null, '', location.pathname + location.search);
   render();
-  // The opener may be gone, and a small screen shows either the board or the elections.
+  // Focus the first visible element: the opener may be gone, and a small screen hides a part.
   for (const element of [opener, gridRoot, find('elections-tab')]) {
     element.focus();
     if (document.activeElement === element) break;
