@@ -39,7 +39,7 @@ export const KEEP_ALIVE_MS = 55_000;
 /** Idle time before the first TCP keep-alive probe, in milliseconds: load balancers forget idle connections. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/** Maximum bytes read of an error answer: longer than any explanation, but many fit into memory. */
+/** Maximum bytes read of an error answer. Longer than any error message. Limits the memory. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** Size of a decompressed chunk in bytes: some dozens of list items. */
@@ -78,7 +78,7 @@ export class Channel {
       call.on('response', (answer) => {
         resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: uncompressed(answer) });
       });
-      // After the answer, errors go to its body instead.
+      // After the answer, its body gets the errors.
       call.on('error', reject);
       call.end(body);
     });
@@ -117,7 +117,7 @@ function connectionsTo({ server, proxyUrl }: Endpoint, tls: ConnectionOptions) {
     timeout: KEEP_ALIVE_MS,
   };
   const agent = url.protocol === 'https:' ? new HttpsAgent({ ...settings, ...tls }) : new HttpAgent(settings);
-  // Use a short name: Node's own contains the CA and the certificate, and Node would build it for each request.
+  // Use a short name: Node would build a name with the CA and the certificate for each request.
   agent.getName = () => server;
   return {
     tls,

@@ -52,7 +52,7 @@ export function namespaceOf(config: ClusterConfig): string {
   return config.getContextObject(config.getCurrentContext())?.namespace || 'default';
 }
 
-/** A user whose credentials are in the configuration or in files. All others need client-node, see `kubeconfig.ts`. */
+/** A user with credentials in the configuration or in files. Other users need client-node: see `kubeconfig.ts`. */
 export class StaticConfig implements ClusterConfig {
   readonly #parts: { readonly cluster: Cluster; readonly user: User; readonly context: Context };
   /** The last token that was read from the token file. */

@@ -55,12 +55,12 @@ export class CredentialSource {
   }
 }
 
-/** The process that a task has started. client-node does not report how a plugin ended. */
+/** The plugin process of each task: client-node does not report how a plugin ended. */
 const started = new AsyncLocalStorage<{ process?: ChildProcess }>();
 
 async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Promise<Credentials> {
   if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify) {
-    // Without TLS (`kubectl proxy`), do not send credentials, as in kubectl: the network could read them.
+    // Like kubectl, send no credentials without TLS (`kubectl proxy`): the network could read them.
     return { headers: {}, tls: {} };
   }
   const options: RequestOptions = {};

@@ -70,7 +70,7 @@ export async function unlessStatus<T>(answer: Promise<T>, ...statuses: readonly 
   });
 }
 
-/** True if the server refused a write because the object has been changed, deleted or created since the decision. */
+/** True if the server refused a write because another program has changed, deleted or created the object. */
 export function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) || (hasStatus(error, 404) && error.reason === 'NotFound');
 }

@@ -26,7 +26,7 @@ export class KubeConfigError extends Error {
   override readonly name: string = 'KubeConfigError';
 }
 
-/** No configuration was found anywhere. */
+/** No configuration was found. */
 export class NoClusterError extends KubeConfigError {
   override readonly name = 'NoClusterError';
 
@@ -179,7 +179,7 @@ function findServiceAccount(env: Environment, directory: string): ServiceAccount
   );
 }
 
-/** The namespace of this pod, if `config` is its service account: a kubeconfig may be for another cluster. */
+/** The namespace of this pod; undefined for a kubeconfig, which may be for another cluster. */
 export function podNamespaceOf(config: ClusterConfig): string | undefined {
   return config instanceof ServiceAccountConfig ? config.getContextObject(IN_CLUSTER)?.namespace : undefined;
 }

@@ -5,7 +5,7 @@ import { ApiError, apiErrorFromStatus, ConnectionError, connectionError, hasStat
 import { isKubernetesObject, type KubernetesObject, metadataText } from './objects.ts';
 import { asBuffer, type TakeItems } from './read-answer.ts';
 
-/** Items per page. Each page costs the server 10 ms more, and the client reads one page after the other. */
+/** Items per page. Each further page costs the server 10 ms, and the client reads the pages in sequence. */
 const DEFAULT_PAGE_SIZE = 5000;
 
 /** A complete list. The caller got its items page by page. */
@@ -26,7 +26,7 @@ export interface ListRequest {
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   /**
-   * Called when the list begins, and each time it begins again. Drop the earlier items then. The returned function
+   * Called when the list begins, and each time it restarts: drop the earlier items. The returned function
    * takes the items in parts as they arrive, not validated. All raw items together would need several times the memory
    * of the decoded items. The client reads the next items when the function's promise has resolved.
    */
@@ -81,7 +81,7 @@ async function readPage(
     const problem = 'the answer is not a list with a resourceVersion';
     throw connectionError({ method: 'GET', path }, 'MALFORMED_ANSWER', problem);
   }
-  // If the client reads answers as a whole, the items are still in the answer.
+  // A client that ignores `takeItems` leaves the items in the answer.
   if (items.length > 0) await takeItems(items);
   return { resourceVersion, token: metadataText(list, 'continue') };
 }
@@ -104,7 +104,7 @@ export interface WatchRequest {
 /** How a watch ended without an error: the server closed it, it was silent for too long, or `signal` aborted. */
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
-/** Minimum lifetime of a watch, in seconds. Each watch gets a random one, up to twice that. */
+/** The minimum of a watch's random lifetime, in seconds. The maximum is twice that. */
 const MIN_TIMEOUT_SECONDS = 300;
 /** Deadline for accepting a watch, in ms. Servers up to 1.30 delay watches while they fill their cache. */
 const OPEN_DEADLINE_MS = 30_000;
@@ -136,7 +136,7 @@ export async function runWatch(
     });
     request.onOpen();
     let lastBytes = clock.now();
-    // One timer for the whole watch, not one per chunk. It compares the silence with the limit and sleeps for the rest.
+    // One timer for the whole watch, not one per chunk. If data has arrived, it sleeps for the remaining time.
     const watchForStall = () => {
       const remainingMs = lastBytes + request.stallMs - clock.now();
       if (remainingMs <= 0) stall.abort();

@@ -26,15 +26,14 @@ export function decideRecovery(error: unknown): Recovery {
   }
   if (!(error instanceof ConnectionError)) return 'relist';
   if (error.code === SET_BACK) return 'forgotten';
-  // An invalid answer may be an event that the watch has missed. A broken connection does not make the resourceVersion
-  // doubtful.
+  // An invalid answer may hide an event. After a broken connection, the resourceVersion is still valid.
   return error.code === 'MALFORMED_ANSWER' ? 'relist' : 'resume';
 }
 
 /**
  * Checks that the server has reached the resourceVersion of a watch. Rejects with a {@link ConnectionError} (`SET_BACK`)
  * if not, or with the client's own errors. If etcd was restored from a backup, the server accepts such a watch, but
- * sends nothing, not even bookmarks, until it has reached that resourceVersion. The watch never shows the changes before.
+ * sends nothing, not even bookmarks, until it has reached that resourceVersion. The watch misses all changes until then.
  */
 export async function assertNotRestored(
   client: KubernetesClient,

@@ -12,7 +12,7 @@ import { ObjectStore, type StoreChange } from './store.ts';
 export interface ReflectorEvent<T> extends StoreChange<T> {
   /** True for the first list: the object may be much older than this event. */
   readonly initial: boolean;
-  /** True if a list has shown the object. A list does not show the states since the last watch. */
+  /** True if the event comes from a list, which does not show the states since the last watch. */
   readonly isListed: boolean;
 }
 
@@ -60,7 +60,7 @@ const SHORT_WATCH_MS = 1_000;
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
 /** Maximum number of refused watches from one resourceVersion. After that, the reflector lists again. */
 const MAX_REFUSALS = 5;
-/** Minimum time from the last list to a list by `relist`, in ms. Limits the cost of false alarms. */
+/** `relist` does nothing for this time after a list, in ms. Limits the cost of false alarms. */
 const RELIST_INTERVAL_MS = 60_000;
 /**
  * Time without a watch after which the reflector lists again, in milliseconds. In this time, the server's storage may
@@ -79,7 +79,7 @@ interface Place {
   /** The newest resourceVersion from the list, an event or a bookmark. */
   resourceVersion: string;
   readonly listedAt: Instant;
-  /** True after a watch has continued from the list. From then on, another server may answer. */
+  /** True after the first watch from this list. Another server may answer the next watch. */
   isResumed: boolean;
   /** Number of watches from this resourceVersion that the server has refused. */
   refusals: number;

@@ -13,7 +13,7 @@ interface Entry<T> {
   readonly object: T;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
-  /** The number of the last list that contained the object. If a watch added the object: the number of the last list. */
+  /** The number of the latest list when a list or a watch last showed the object. */
   list: number;
 }
 

@@ -101,7 +101,7 @@ export function observe(former: LeaseSight | undefined, lease: Lease | undefined
   return { lease, since: at, maxTransitions, isTokenUnused };
 }
 
-/** Returns whether the record did not change for its duration. The holder must not renew an expired Lease. */
+/** Returns whether the record is unchanged for leaseDurationSeconds. Its holder must not renew it. */
 export function hasExpired(sight: LeaseSight, now: Instant): boolean {
   return now >= expiresAt(sight);
 }
@@ -114,7 +114,7 @@ export function holderSeen(sight: LeaseSight | undefined, now: Instant): string 
 
 /**
  * Returns the fencing token of a term that begins now, which no earlier term had. The coordinator increases
- * leaseTransitions only if it grants the Lease to another holder. The one built into an API server never does.
+ * leaseTransitions only if it grants the Lease to another holder. The coordinator in an API server never does.
  */
 export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: LeaseSight): number {
   if (lease && isTokenUnused) return lease.leaseTransitions;
@@ -148,7 +148,7 @@ function decideFollowing(view: ElectorView, now: Instant): ElectorStep {
   const isOurs = sight?.lease?.holderIdentity === identity && !hasRival && !hasExpired(sight, now);
   const lease = isOurs ? sight.lease : undefined;
   if (refusal && (!lease || now >= givesUpAt(view))) return { kind: 'rest' };
-  // Wake up at the expiry: `Elector.holder` becomes undefined then.
+  // When the Lease expires, wake up: `Elector.holder` is then undefined.
   if (!sight || !lease) return { kind: 'await', until: laterThan(now, sight ? expiresAt(sight) : NEVER) };
   if (now < retryAt) return { kind: 'await', until: Math.min(retryAt, expiresAt(sight)) };
   // Release the Lease, so that other candidates do not wait until it expires. The elector may hold the Lease by a new
@@ -162,7 +162,7 @@ function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
   return preferredHolder !== undefined && preferredHolder !== identity;
 }
 
-/** Returns when the release is given up. Each new record extends it: a withdrawn elector may still get the Lease. */
+/** Returns the deadline of the release. Each new record extends it: a withdrawn elector may still get the Lease. */
 function givesUpAt({ sight, releaseDeadline, timing }: ElectorView): Instant {
   return Math.max(releaseDeadline, (sight?.since ?? 0) + timing.renewDeadlineMs);
 }

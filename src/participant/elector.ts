@@ -230,7 +230,7 @@ export class Elector {
     }
   }
 
-  /** Sends a request. Sends no other one until it ends or, if it fails, until `#retryAt`. Never rejects. */
+  /** Sends a request. The next one waits for its end and, after a failure, for `#retryAt`. Never rejects. */
   async #send(request: () => Promise<void>): Promise<void> {
     this.#mustDecideAgain = true;
     this.#isRequestInFlight = true;
@@ -264,7 +264,7 @@ export class Elector {
     const { clock, lease, identity: holder, timing } = this.#parts;
     const { leaseDurationMs } = timing;
     const term = new RunningTerm({ clock, lease, holder, fencingToken, leaseDurationMs, renewedAt });
-    // The answer was too late, or the elector had to stop or lost the Lease in the meantime. The term does not begin.
+    // Do not begin the term if the answer was too late, or if the elector must stop or has lost the Lease.
     if (decideElector({ ...this.#view(), term }, clock.now()).kind === 'end') return;
     this.#term = term;
     this.#count((metrics) => metrics.leads(true));

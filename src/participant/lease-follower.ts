@@ -113,14 +113,14 @@ export class LeaseFollower {
 
   #handle(isDeleted: boolean, object: KubernetesObject): void {
     const { clock } = this.#parts;
-    // The event is older than the answer to a write: it is late, or etcd was restored from a backup.
+    // Read the Lease: an event older than `#raw` is late, or etcd was restored from a backup.
     if (isOlderVersion(object.metadata.resourceVersion, this.#raw?.metadata.resourceVersion))
       void this.#read();
     else if (isDeleted) this.#see(undefined, clock.now());
     else if (!isNotNewer(object, this.#raw)) this.#see(object, clock.now());
   }
 
-  /** Reads the Lease. Drops the answer if the Lease has changed in the meantime. Never rejects. */
+  /** Reads the Lease. Drops the answer if the stored Lease has changed since. Never rejects. */
   async #read(): Promise<void> {
     const { client, clock, deadlineMs, logger } = this.#parts;
     const known = this.#raw;

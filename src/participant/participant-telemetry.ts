@@ -16,7 +16,7 @@ export const silent: ParticipantLogger = { debug() {}, info() {}, warn() {}, err
 
 /**
  * Returns a logger that writes to `logger` and never throws. Thus a failing log does not prevent a participant from
- * leading or releasing. Also logs the error of `logger` there. If that fails too, the process emits one warning.
+ * leading or releasing. Reports its error with `logger.error`. If that fails too, the process emits one warning.
  */
 export function guardedLogger(logger: ParticipantLogger): ParticipantLogger {
   if (logger === silent) return silent;
@@ -100,7 +100,7 @@ export function createParticipantMetrics(registry: MetricsRegistry, name: string
   slowpath.inc({ name }, 0);
   return {
     leads: (isLeading: boolean) => status.set({ name }, isLeading ? 1 : 0),
-    /** Counts a renewal that had a conflict, so that the Lease had to be read first. */
+    /** Counts a renewal with a conflict: the elector reads the Lease and retries. */
     slowpathExercised: () => slowpath.inc({ name }),
   };
 }

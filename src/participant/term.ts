@@ -13,10 +13,10 @@ export interface Term {
   /** Aborts when the program must stop leading. The reason is a {@link TermOver}. */
   readonly signal: AbortSignal;
   /**
-   * Returns the remaining time in which no other candidate can lead, in milliseconds, by the monotonic clock. Also
-   * works after `signal` has aborted. This time ends 90 % of the Lease's duration after the last renewal was sent,
-   * because the clocks of two machines may run 5 % fast and 5 % slow. The result is 0 after that, or if another holder
-   * has the Lease. A blocked event loop may delay the abort of `signal`, but not this result.
+   * Returns the remaining time in which no other candidate can lead, in milliseconds, by the monotonic clock. The
+   * total is 90 % of the Lease's duration, from the sending of the last renewal: the clocks of two machines may run
+   * 5 % fast and 5 % slow. Returns 0 if another holder has the Lease. Also works after `signal` has aborted. A blocked
+   * event loop may delay the abort of `signal`, but not this result.
    */
   remainingMs(): number;
 }

@@ -90,7 +90,7 @@ export async function serveAnswers<Address>(
     address,
     close: () =>
       new Promise((resolve) => {
-        // Node counts an unused connection as active. Browsers open such connections in advance.
+        // Node counts connections that browsers open in advance as active: do not wait for them.
         const cancel = parts.clock.setTimer(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
         server.close(() => {
           cancel();

@@ -51,7 +51,7 @@ export class Backoff {
   }
 }
 
-/** Minimum interval of reports of a repeated failure, in milliseconds. The first failure is reported at once. */
+/** Minimum interval between reports of one failure, in milliseconds. The first failure is reported at once. */
 const REPEAT_AFTER_MS = 60_000;
 
 /** Returns whether to report a failure: it is new, or its last report is at least a minute old. */

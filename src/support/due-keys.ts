@@ -49,7 +49,7 @@ export class DueKeys {
     this.#arm();
   }
 
-  /** Removes and returns the key that has been due for longest, and for how long it was due, in ms. */
+  /** Removes the key that has been due for longest. Returns it with its waiting time in ms. */
   take(): { readonly key: string; readonly waitedMs: number } | undefined {
     for (const [key, since] of this.#due) {
       this.#due.delete(key);

@@ -4,7 +4,7 @@ const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
 
-/** Parses a duration of Go and kubectl (`500ms`, `1.5m`, `1h30m`); undefined unless it is whole ms. */
+/** Parses a Go duration (`500ms`, `1.5m`, `1h30m`). Returns undefined unless it is in whole ms. */
 export function parseDurationMs(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined;
   let totalMs = 0;

@@ -99,7 +99,7 @@ interface LeaderEndpointsParts {
 const PROXY_HEADERS = ['via', 'forwarded', 'x-forwarded-for'];
 
 interface Endpoint {
-  /** The method of a request that affects who leads, only for programs of the same pod. Absent for reads. */
+  /** The method, if a request affects which candidate leads. Only programs of the same pod may send it. */
   readonly effect?: 'GET' | 'POST';
   /** Returns the answer; undefined if the answer is a stream. */
   answer(

@@ -24,7 +24,7 @@ export class ProcessGroup {
     this.#send(-this.id, signal);
   }
 
-  /** Whether no process of the group can still run. */
+  /** Whether all processes of the group have ended. */
   isGone(): boolean {
     if (!this.#send(-this.id, 0)) return true;
     // A zombie stays in its group until its parent reaps it. Process 1 of a container may never do that.
@@ -47,7 +47,7 @@ export class ProcessGroup {
 const SHELL = '/bin/sh';
 
 /**
- * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed, because the parent
+ * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed: then the parent
  * was killed before it started the guard.
  */
 const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
@@ -147,7 +147,7 @@ function stateInGroup(pid: string, id: number): string | undefined {
     const [state, , group] = afterName.split(' ');
     return Number(group) === id ? state : undefined;
   } catch {
-    // The process has ended in the meantime.
+    // The process has already ended.
     return undefined;
   }
 }
