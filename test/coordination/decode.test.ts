@@ -197,13 +197,18 @@ describe('preferredHolder is ours', () => {
   });
 });
 
+/** Returns a Lease in which `manager` has written one field of the spec. */
+function decodeWrittenBy(manager: string, field: string, holderIdentity: string) {
+  const managedFields = [{ manager, fieldsV1: { 'f:spec': { [`f:${field}`]: {} } } }];
+  return decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity } });
+}
+
 test.each([
   { name: 'emptied by a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: '', want: true },
   { name: 'emptied by another client', manager: 'kube-scheduler', holderIdentity: '', want: undefined },
   { name: 'of a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: 'a', want: undefined },
 ])('a Lease $name is released by a participant: $want (rule 15)', ({ manager, holderIdentity, want }) => {
-  const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:holderIdentity': {} } } }];
-  const lease = decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity } });
+  const lease = decodeWrittenBy(manager, 'holderIdentity', holderIdentity);
   expect(lease.isReleasedByParticipant).toBe(want);
 });
 
@@ -212,10 +217,8 @@ test.each([
   { name: 'by another client', manager: 'kube-scheduler', holderIdentity: 'a', want: undefined },
   { name: 'with its release', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: '', want: undefined },
 ])('a Lease whose renewTime was written $name is renewed by a participant: $want (rule 15)', (row) => {
-  const { manager, holderIdentity, want } = row;
-  const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:renewTime': {} } } }];
-  const lease = decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity } });
-  expect(lease.isRenewedByParticipant).toBe(want);
+  const lease = decodeWrittenBy(row.manager, 'renewTime', row.holderIdentity);
+  expect(lease.isRenewedByParticipant).toBe(row.want);
 });
 
 test.each([
@@ -223,10 +226,8 @@ test.each([
   { name: 'by a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: 'a', want: undefined },
   { name: 'with a release', manager: FIELD_MANAGER, holderIdentity: '', want: undefined },
 ])('a Lease whose renewTime was written $name is renewed by a coordinator: $want (rule 17)', (row) => {
-  const { manager, holderIdentity, want } = row;
-  const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:renewTime': {} } } }];
-  const lease = decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity } });
-  expect(lease.isRenewedByCoordinator).toBe(want);
+  const lease = decodeWrittenBy(row.manager, 'renewTime', row.holderIdentity);
+  expect(lease.isRenewedByCoordinator).toBe(row.want);
 });
 
 describe('a grant that its holder has not renewed, by the server’s field ownership (rule 12)', () => {
