@@ -23,7 +23,7 @@ export interface HolderRecord
   readonly renewedEveryMs?: number | undefined;
   /** The holder acquired the Lease after this moment; undefined if this process saw no earlier state (rule 17). */
   readonly acquiredAfter?: Instant | undefined;
-  /** Set if the Lease was granted because this holder has ended. Then the holder has no belief (rule 17). */
+  /** Set if we granted the Lease to another because this holder has provably ended: it has no belief (rule 17). */
   readonly hasEnded?: true;
 }
 
@@ -300,7 +300,7 @@ function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: I
   };
 }
 
-/** How long a release is remembered. After that, the silence of the candidate has the same effect. */
+/** How long a release is remembered. After that, only the candidate's silence shows that it is gone. */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
 /** Maximum number of remembered releases per Lease. A client may release a Lease under thousands of names. */
 const MAX_WITHDRAWALS = 100;

@@ -32,7 +32,7 @@ export class CredentialSource {
     this.#parts = parts;
   }
 
-  /** Rejects with the error of reading a file, or with the name and the message of a plugin. */
+  /** Rejects with the error of reading a file, or with an error that names the plugin and has its message. */
   async get(): Promise<Credentials> {
     if (this.#current && this.#parts.clock.now() - this.#current.since < REUSE_MS) {
       return this.#current.credentials;

@@ -63,9 +63,9 @@ const MAX_REFUSALS = 5;
 /** `relist` does nothing for this time after a list, in ms. Limits the cost of false alarms. */
 const RELIST_INTERVAL_MS = 60_000;
 /**
- * Time without a watch after which the reflector lists again, in milliseconds. In this time, the server's storage may
- * have been restored from a backup and may have passed the watch's resourceVersion again. The watch would never show the
- * changes before that.
+ * Time without a watch after which the reflector lists again, in milliseconds. Meanwhile, a restore from a
+ * backup may have set back the server's resourceVersion, and new writes may have raised it past that of the watch. A
+ * resumed watch would never show the changes before.
  */
 const UNWATCHED_MS = 10_000;
 /**

@@ -52,7 +52,7 @@ export function adoptionPatch(
   };
 }
 
-/** Returns the patch that renews the object and answers its ping. The uid guards a re-created object. */
+/** Returns the patch that renews the object and answers its ping. The server rejects it for a re-created object. */
 export function renewalPatch(object: KubernetesObject, wallTime: MicroTime) {
   const { uid } = object.metadata;
   return {

@@ -101,7 +101,7 @@ export function observe(former: LeaseSight | undefined, lease: Lease | undefined
   return { lease, since: at, maxTransitions, isTokenUnused };
 }
 
-/** Returns whether the record is unchanged for leaseDurationSeconds. Its holder must not renew it. */
+/** Returns whether the record is unchanged for its duration. The holder must not renew an expired Lease. */
 export function hasExpired(sight: LeaseSight, now: Instant): boolean {
   return now >= expiresAt(sight);
 }

@@ -99,7 +99,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
 
 /**
  * Checks at startup that the API server allows the lock in its namespace. If the server does not answer,
- * there is no error: it cannot take the lock either.
+ * there is no error: without an answer, the coordinator cannot take the lock anyway.
  * @throws {Error} with advice, if the namespace is refused.
  */
 async function refuseLock(

@@ -10,7 +10,7 @@ export interface LockObservation {
   readonly seenAt: Instant;
   /** A former holder may act until this time: the Lease was deleted, emptied or restored (rule 8). */
   readonly formerHolderUntil?: Instant;
-  /** Until this time, a former holder without our prefix may release any lock, as client-go does (rule 8). */
+  /** Until this time, a foreign former holder may release another holder's lock, as client-go can (rule 8). */
   readonly doubtedUntil?: Instant;
 }
 
@@ -75,7 +75,7 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
   return !isByAnother && seenAt >= doubtedUntil;
 }
 
-/** Returns the time until which a holder without our prefix may release any lock: it may sleep for two durations. */
+/** Returns the end of the time in which a foreign holder may release another's lock: it may sleep two durations. */
 function doubtAfter(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,

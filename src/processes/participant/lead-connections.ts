@@ -11,8 +11,8 @@ export const MAX_PROMISE_MS = 5000;
 const MAX_WAITING = 64;
 
 /**
- * Interval of the checks for a pause of the sidecar, in milliseconds. A check may be late by the same time, so a
- * request may wait for 2 s. Of a promise of 5 s, 3 s remain: 2 s until the next message, 1 s for work.
+ * Interval of the checks for a pause of the sidecar, in milliseconds. A check counts as late after two
+ * intervals, so an accepted request may be 2 s old. Of a promise of 5 s, 3 s remain: 2 s until the next message, 1 s for work.
  */
 const PAUSE_CHECK_MS = 1000;
 

@@ -9,8 +9,8 @@ const OVERSCAN = 8;
 const MOST_DOTS = 6;
 
 /**
- * Shows Leases as a grid. Only the visible rows exist in the document. The focus stays on the grid. The keys select a row
- * and open it.
+ * Shows Leases as a grid. Only the visible rows exist in the document. The focus stays on the grid. Arrow keys select a
+ * row, and Enter opens it.
  * @param {HTMLElement} root
  * @param {(key: string, isByKeyboard: boolean) => void} onOpen
  */
