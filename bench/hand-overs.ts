@@ -9,7 +9,7 @@ import { crashTable } from '../test/e2e/figures/hand-overs/crash-table.ts';
 import { measureCrashes } from '../test/e2e/figures/hand-overs/crashes.ts';
 import { handOverTable, spreadOf } from '../test/e2e/figures/hand-overs/hand-over-table.ts';
 import { measureLeadCrashes } from '../test/e2e/figures/hand-overs/lead-crashes.ts';
-import { type Load, MOST, overloads } from '../test/e2e/figures/hand-overs/load.ts';
+import { type Load, MAX_LOAD, overloads } from '../test/e2e/figures/hand-overs/load.ts';
 import { measureHandOvers } from '../test/e2e/figures/hand-overs/run.ts';
 import { type HandOverTable, handOverTables } from '../test/e2e/figures/hand-overs/tables.ts';
 import { writeTable } from '../test/e2e/figures/written-figures.ts';
@@ -77,7 +77,7 @@ if (values.json !== undefined)
   await writeFile(values.json, `${JSON.stringify({ command, ...figures }, undefined, 2)}\n`);
 say(JSON.stringify(loads));
 
-const tooMuch = overloads(loads, MOST);
+const tooMuch = overloads(loads, MAX_LOAD);
 if (tooMuch.length > 0)
   throw new Error(`the machine was too busy for figures to be trusted:\n${tooMuch.join('\n')}`);
 process.stdout.write(`${table()}\n`);

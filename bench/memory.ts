@@ -182,7 +182,7 @@ const rows: readonly (readonly [string, (start: MeasuredStart) => number, (value
   ['the event loop was held, from `Started` to ready, at most', ({ heldMs }) => heldMs, milliseconds],
   ['... of the processor', ({ heldCpuMs }) => heldCpuMs, milliseconds],
   ['memory (RSS) when active and at rest', ({ restRss }) => restRss, mebibytes],
-  ['... at most, since the start', ({ mostRss }) => mostRss, mebibytes],
+  ['... at most, since the start', ({ peakRss }) => peakRss, mebibytes],
   ['... of that, in use in the heap', ({ heapUsed }) => heapUsed, mebibytes],
 ];
 

@@ -97,9 +97,10 @@ function adviceOn(error: unknown, server: string): string | undefined {
 }
 
 async function elsewhere(leaseName: string, scope: ClusterScope): Promise<string> {
-  // The user may lack the permission to list all namespaces. Then report the first error only.
   const everywhere = await observeElections({ ...scope, namespace: '' }).catch(() => undefined);
-  const those = everywhere?.elections.filter(({ input }) => input.name === leaseName) ?? [];
+  // The user may lack the permission to list all namespaces. Then `status -A` would fail, too.
+  if (!everywhere) return '; choose another namespace with -n';
+  const those = everywhere.elections.filter(({ input }) => input.name === leaseName);
   if (those.length === 0)
     return '; status -A lists all Leases with candidates, and audit -A lists every Lease';
   return `; there is one with -n ${those.map(({ input }) => input.namespace).join(', or -n ')}`;

@@ -377,6 +377,13 @@ describe('a user with permissions in one namespace', () => {
     ]);
   });
 
+  test('is told to choose another namespace if there is no such Lease in it', async () => {
+    const looking = showExplanation('nothing', limited('kube-system'), makeLookingHost());
+    await expect(looking).rejects.toThrow(
+      /^there is no Lease nothing in namespace kube-system, and no candidate for it; choose another namespace with -n$/,
+    );
+  });
+
   test('cannot watch all namespaces, and learns what to do instead', async () => {
     const watching = { ...limited('default'), allNamespaces: true, watch: true };
     const refused = showStatus(watching, makeLookingHost());

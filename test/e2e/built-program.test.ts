@@ -11,7 +11,7 @@ test('the program is measured with the environment of the image', () => {
 });
 
 /** The maximum size of V8's space for new objects while a process keeps some of very many objects, in MiB. */
-function mostMebibytes(env: Readonly<Record<string, string>>): number {
+function maxMebibytes(env: Readonly<Record<string, string>>): number {
   const script = `
     import { getHeapSpaceStatistics } from 'node:v8';
     const kept = [];
@@ -32,6 +32,6 @@ function mostMebibytes(env: Readonly<Record<string, string>>): number {
 }
 
 test('V8’s space for new objects stays within some MiB in the image, and grows beyond that without its options', () => {
-  expect(mostMebibytes(environmentOf(''))).toBeGreaterThan(34);
-  expect(mostMebibytes(builtProgram.env ?? {})).toBeLessThanOrEqual(34);
+  expect(maxMebibytes(environmentOf(''))).toBeGreaterThan(34);
+  expect(maxMebibytes(builtProgram.env ?? {})).toBeLessThanOrEqual(34);
 }, 30_000);

@@ -14,7 +14,7 @@ import {
 } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
-const MOST = 2 ** 31 - 1;
+const MAX_INT32 = 2 ** 31 - 1;
 const fresh = (name: string) => makeCandidate(name).renewedAt(0).seenAt(0);
 const idle = (name: string) => makeCandidate(name).seenAt(0);
 const better = (name: string) => makeCandidate(name).emulating('1.30.0').seenAt(0);
@@ -382,7 +382,12 @@ describe('the fields of a grant (rule 7)', () => {
     { name: 'the same holder again', former: 'a', want: 7 },
     { name: 'a holder after none', former: '', want: 8 },
     { name: 'a holder after a missing field', former: undefined, want: 8 },
-    { name: 'another holder, at the most that the API allows', former: 'x', transitions: MOST, want: MOST },
+    {
+      name: 'another holder, at the most that the API allows',
+      former: 'x',
+      transitions: MAX_INT32,
+      want: MAX_INT32,
+    },
   ])('leaseTransitions for $name', ({ former, transitions = 7, want }) => {
     const lease = makeLease().heldBy(former).with({ leaseTransitions: transitions });
     expect(grantOn(lease, 10_000)).toMatchObject({ change: { leaseTransitions: want } });

@@ -22,7 +22,7 @@ export interface Model<State> {
 }
 
 export interface Limits {
-  readonly mostStates?: number;
+  readonly maxStates?: number;
   readonly onLevel?: (depth: number, states: number, frontier: number) => void;
 }
 
@@ -40,7 +40,7 @@ export interface Exploration<State> {
 /** Explores all states in breadth-first order, until a promise is broken. */
 export function explore<State>(
   model: Model<State>,
-  { mostStates = Number.POSITIVE_INFINITY, onLevel }: Limits = {},
+  { maxStates = Number.POSITIVE_INFINITY, onLevel }: Limits = {},
 ): Exploration<State> {
   const startedAt = performance.now();
   const seen = new StateSet();
@@ -78,12 +78,12 @@ export function explore<State>(
           waits.add(index, added >= 0 ? added : ~added, ordinal, model.isTick?.(step) ?? false);
         ordinal++;
       }
-      if (seen.size >= mostStates) break;
+      if (seen.size >= maxStates) break;
     }
-    if (seen.size >= mostStates) break;
+    if (seen.size >= maxStates) break;
     frontier = next;
   }
-  const isWhole = seen.size < mostStates;
+  const isWhole = seen.size < maxStates;
   for (const lasso of waits?.rounds(seen).take(MAX_ROUNDS) ?? []) {
     if (!lastsForEver(model, lasso)) continue;
     const path = follow(model, [...lasso.way, ...lasso.round]);

@@ -20,9 +20,9 @@ const sleeper: Scenario = {
   faults: { sleeps: 1 },
 };
 
-function explored(scenario: Scenario, wrong: Partial<Rules> = {}, mostStates?: number) {
+function explored(scenario: Scenario, wrong: Partial<Rules> = {}, maxStates?: number) {
   const model = modelOf(scenario, { ...realRules, ...wrong });
-  return explore(model, mostStates === undefined ? {} : { mostStates });
+  return explore(model, maxStates === undefined ? {} : { maxStates });
 }
 
 describe('the explorer', () => {
@@ -65,7 +65,7 @@ describe('the explorer', () => {
 
   describe('with a kubelet (rule 17)', () => {
     /** Far from all states: a report may come at any time. */
-    const MOST_STATES = 20_000;
+    const MAX_STATES = 20_000;
     const faults = { crashes: 1, falseEnds: 1, sleeps: 1 };
     const housed: Scenario = { ...sleeper, hasKubelet: true, isAtomic: true, faults };
     /** Decides with the reported containers as changed by `change`. */
@@ -88,7 +88,7 @@ describe('the explorer', () => {
           return decision;
         },
       };
-      expect(explored(housed, counting, MOST_STATES).violation).toBeUndefined();
+      expect(explored(housed, counting, MAX_STATES).violation).toBeUndefined();
       expect(grants).toBeGreaterThan(0);
     });
 
@@ -97,7 +97,7 @@ describe('the explorer', () => {
         ...container,
         ended: container.ended.map((end) => ({ ...end, reason: 'Error' })),
       }));
-      expect(explored(housed, believing, MOST_STATES).violation?.text).toBe(
+      expect(explored(housed, believing, MAX_STATES).violation?.text).toBe(
         'the Lease is given to b while a leads',
       );
     });
@@ -109,7 +109,7 @@ describe('the explorer', () => {
         ended: container.ended.map((end) => ({ ...end, finishedAt: 1n << 62n })),
       }));
       const scenario = { ...housed, faults: { crashes: 1, sleeps: 1 } };
-      expect(explored(scenario, mistaken, MOST_STATES).violation?.text).toBe(
+      expect(explored(scenario, mistaken, MAX_STATES).violation?.text).toBe(
         'the Lease is given to b while a leads',
       );
     });

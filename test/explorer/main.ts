@@ -11,7 +11,7 @@ const USAGE = `Looks at every course that small elections can take, with the fun
 `;
 
 /** Maximum number of states to explore per scenario: with scenario names or --full, and by default. */
-const MOST = { full: 3_000_000, short: 40_000 };
+const MAX_STATES = { full: 3_000_000, short: 40_000 };
 
 const TRANSCRIPTS = `${import.meta.dirname}/transcripts`;
 
@@ -26,7 +26,7 @@ function run({ name, explore }: Job, { most, save, verbose }: Options): boolean 
   const onLevel = (depth: number, states: number, frontier: number) => {
     if (verbose) process.stderr.write(`${name}: depth ${depth}, ${states} states, ${frontier} of them new\n`);
   };
-  const found = explore({ mostStates: Number(most), onLevel });
+  const found = explore({ maxStates: Number(most), onLevel });
   process.stdout.write(`${summaryOf(name, found)}\n`);
   if (!found.violation) return true;
   const { text, transcript } = found.violation;
@@ -62,7 +62,7 @@ function main(): number {
   }
   const chosen = jobs.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   const isFull = values.full || positionals.length > 0;
-  const most = values.most ?? String(isFull ? MOST.full : MOST.short);
+  const most = values.most ?? String(isFull ? MAX_STATES.full : MAX_STATES.short);
   const kept = chosen.map((job) => run(job, { ...values, most }));
   return kept.every(Boolean) ? 0 : 1;
 }

@@ -24,14 +24,14 @@ const BASE_MS = 60_000;
  * A failed preference is repeated after 15 s at the earliest, then after twice as long each time, up to 10 min (rule
  * 7).
  */
-const PREEMPTION_BACKOFF = { firstMs: 15_000, mostMs: 600_000 };
+const PREEMPTION_BACKOFF = { firstMs: 15_000, maxMs: 600_000 };
 /** If a preferredHolder loses the Lease this soon, the preference counts as failed, too (rule 7). */
 const PROBATION_MS = 60_000;
 /**
  * Ignored fields are written again after 30 s at the earliest, then after twice as long each time, up to 10 min (rule
  * 7).
  */
-const IGNORED_BACKOFF = { firstMs: 30_000, mostMs: 600_000 };
+const IGNORED_BACKOFF = { firstMs: 30_000, maxMs: 600_000 };
 /**
  * A candidate whose clock is further behind the coordinator's looks expired at first sight, and is not pinged while
  * the Lease has a leader (rule 1).
@@ -385,6 +385,6 @@ function pingAheadMs({ pingTime, renewTime }: Partial<CandidateState> = {}): num
   return pingTime && renewTime ? Date.parse(pingTime) - Date.parse(renewTime) : 0;
 }
 
-function backoff(failures: number, { firstMs, mostMs }: { firstMs: number; mostMs: number }): number {
-  return failures === 0 ? 0 : Math.min(mostMs, firstMs * 2 ** (failures - 1));
+function backoff(failures: number, { firstMs, maxMs }: { firstMs: number; maxMs: number }): number {
+  return failures === 0 ? 0 : Math.min(maxMs, firstMs * 2 ** (failures - 1));
 }

@@ -50,8 +50,8 @@ export function typeInvalid(field: string, found: string, wanted: string): Field
   return { reason: 'FieldValueTypeInvalid', field, message };
 }
 
-export function tooLong(field: string, mostBytes: number): FieldError {
-  return { reason: 'FieldValueTooLong', field, message: `Too long: may not be more than ${mostBytes} bytes` };
+export function tooLong(field: string, maxBytes: number): FieldError {
+  return { reason: 'FieldValueTooLong', field, message: `Too long: may not be more than ${maxBytes} bytes` };
 }
 
 function withDetail(message: string, detail: string): string {

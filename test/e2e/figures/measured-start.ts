@@ -17,7 +17,7 @@ export interface MeasuredStart {
   /** The CPU time of its main thread in that block. */
   readonly heldCpuMs: number;
   readonly restRss: number;
-  readonly mostRss: number;
+  readonly peakRss: number;
   readonly heapUsed: number;
 }
 
@@ -50,7 +50,7 @@ export async function measureStart(
   const readyCpuMs = await readCpuMs(coordinator.pid);
   await untilActive(coordinator);
   await sleep(restMs);
-  const { rss: restRss, mostRss } = await readMemory(coordinator.pid);
+  const { rss: restRss, peakRss } = await readMemory(coordinator.pid);
   coordinator.signal('SIGUSR2');
   const { holds, heapUsedBytes } = await eventually(
     () =>
@@ -70,7 +70,7 @@ export async function measureStart(
     heldMs: Math.max(0, ...held.map(({ wallMs }) => wallMs)),
     heldCpuMs: Math.max(0, ...held.map(({ cpuMs }) => cpuMs)),
     restRss,
-    mostRss,
+    peakRss,
     heapUsed: heapUsedBytes,
   };
 }

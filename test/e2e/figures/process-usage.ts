@@ -36,7 +36,7 @@ export async function watchUsage(pid: number): Promise<() => Promise<ProcessUsag
 export interface ProcessMemory {
   readonly rss: number;
   /** The maximum of `rss` since the process started. */
-  readonly mostRss: number;
+  readonly peakRss: number;
   /** The part of `rss` that is not a page of a file, which processes with the same program share. */
   readonly anonymous: number;
 }
@@ -46,7 +46,7 @@ export async function readMemory(pid: number): Promise<ProcessMemory> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const bytesOf = (field: string) =>
     Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
-  return { rss: bytesOf('VmRSS'), mostRss: bytesOf('VmHWM'), anonymous: bytesOf('RssAnon') };
+  return { rss: bytesOf('VmRSS'), peakRss: bytesOf('VmHWM'), anonymous: bytesOf('RssAnon') };
 }
 
 /**

@@ -21,7 +21,7 @@ export const measures = {
   held: { unit: 'ms', what: '... longest time that the event loop was held meanwhile' },
   heldCpu: { unit: 'ms', what: '... of that, processor time' },
   rss: { unit: 'bytes', what: 'resident memory after 20 s at rest' },
-  mostRss: { unit: 'bytes', what: '... its peak since the start' },
+  peakRss: { unit: 'bytes', what: '... its peak since the start' },
   heap: { unit: 'bytes', what: '... heap in use' },
   steadyWrites: { unit: 'count', what: 'writes while all Leases are renewed every 2 s' },
   steadyCpus: { unit: 'cores', what: '... share of a core that it uses' },

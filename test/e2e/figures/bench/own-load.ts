@@ -1,5 +1,5 @@
 import { cpus } from 'node:os';
-import { type Load, MOST, overloads, watchLoad } from '../hand-overs/load.ts';
+import { type Load, MAX_LOAD, overloads, watchLoad } from '../hand-overs/load.ts';
 import { watchUsage } from '../process-usage.ts';
 import type { SimPrograms } from '../sim-programs.ts';
 
@@ -25,7 +25,7 @@ export async function watchOwnLoad(programs: SimPrograms): Promise<() => Promise
   };
 }
 
-const { busy, harnessLateMs, programsLateMs } = MOST;
+const { busy, harnessLateMs, programsLateMs } = MAX_LOAD;
 const MAX_OWN_SHARE = 0.5;
 
 /**

@@ -158,7 +158,7 @@ function missed(
   return own.flatMap(({ values }) => values).filter((value) => !Number.isFinite(value)).length;
 }
 
-function mostOf(bound: Bound): number {
+function limitOf(bound: Bound): number {
   return bound.kind === 'none missed' ? 0 : bound.most;
 }
 
@@ -166,7 +166,7 @@ function mostOf(bound: Bound): number {
 function isMet(samples: readonly Sample[], target: Target): boolean | undefined {
   const known = target.anyOf.flatMap((bound) => {
     const value = found(samples, target, bound);
-    return value === undefined ? [] : [value <= mostOf(bound)];
+    return value === undefined ? [] : [value <= limitOf(bound)];
   });
   return known.length === 0 ? undefined : known.some((isWithin) => isWithin);
 }
@@ -238,7 +238,7 @@ export function shortfalls(samples: readonly Sample[]): readonly string[] {
       const value = found(samples, robust, bound);
       const exact = found(samples, played, bound);
       if (value === undefined || exact === undefined) return [];
-      return [{ bound, value, isBehind: Math.min(value, exact) > mostOf(bound) * SLACK }];
+      return [{ bound, value, isBehind: Math.min(value, exact) > limitOf(bound) * SLACK }];
     });
     if (known.some(({ isBehind }) => !isBehind)) return [];
     return known
@@ -246,7 +246,7 @@ export function shortfalls(samples: readonly Sample[]): readonly string[] {
       .map(
         ({ bound, value }) =>
           `${robust.what}, ${robust.leases} x 5: ${describeFound(samples, robust, bound, value)}; ` +
-          `the target is ${mostOf(bound)}, more than ${mostOf(bound) * SLACK} fails`,
+          `the target is ${limitOf(bound)}, more than ${limitOf(bound) * SLACK} fails`,
       );
   });
 }

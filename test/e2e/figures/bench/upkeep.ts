@@ -11,7 +11,7 @@ import type { Measured } from './measures.ts';
 export async function playRestart(contestant: Contestant, restSeconds: number): Promise<Measured> {
   if (contestant.name === 'the limit') return { ready: [await contestant.list()] };
   await contestant.end();
-  const { readyMs, heldMs, heldCpuMs, restRss, mostRss, heapUsed } = await measureStart(
+  const { readyMs, heldMs, heldCpuMs, restRss, peakRss, heapUsed } = await measureStart(
     contestant.start,
     contestant.plane.directory,
     restSeconds * 1000,
@@ -21,7 +21,7 @@ export async function playRestart(contestant: Contestant, restSeconds: number): 
     held: [heldMs],
     heldCpu: [heldCpuMs],
     rss: [restRss],
-    mostRss: [mostRss],
+    peakRss: [peakRss],
     heap: [heapUsed],
   };
 }

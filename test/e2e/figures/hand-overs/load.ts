@@ -12,7 +12,7 @@ export interface Load {
 }
 
 /** With more load than this, figures would describe the machine, and not the programs. */
-export const MOST: Load = { busy: 0.9, harnessLateMs: 25, programsLateMs: 25 };
+export const MAX_LOAD: Load = { busy: 0.9, harnessLateMs: 25, programsLateMs: 25 };
 
 const RESOLUTION_MS = 5;
 
