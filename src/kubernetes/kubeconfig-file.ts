@@ -141,7 +141,7 @@ class Section {
     return !file || isAbsolute(file) ? file || undefined : join(this.#directory, file);
   }
 
-  /** Returns the data of `FIELD-data` if set, otherwise the path in `FIELD`. */
+  /** Returns the data in `<field>-data` if set, otherwise the path of the file that `field` names. */
   material(field: string): { readonly data?: string | undefined; readonly file?: string | undefined } {
     const data = this.text(`${field}-data`);
     return data ? { data } : { file: this.file(field) };

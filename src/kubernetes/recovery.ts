@@ -4,8 +4,8 @@ import type { WatchRequest } from './list-watch.ts';
 import { isOlderVersion, metadataText } from './objects.ts';
 
 /**
- * How a reflector continues after a failed list or watch:
- * - `resume`: it watches again from the same resourceVersion, because the server has not refused that version.
+ * How a reflector continues after a failed watch. (After a failed list, it always lists again.)
+ * - `resume`: it watches again from the same resourceVersion, which is still valid.
  * - `refused`: it also watches again from the same resourceVersion, although the server refused the watch (not because
  *   of overload). After several refusals, it lists again.
  * - `relist`: it lists again, because the watch cannot continue from its resourceVersion, or may have missed an event.

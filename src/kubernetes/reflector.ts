@@ -79,7 +79,7 @@ const RELIST_INTERVAL_MS = 60_000;
 /**
  * Time without a watch after which the reflector lists again, in milliseconds. In this time, a restore from a backup
  * may have set the server's resourceVersion back, and new writes may have raised it past the resourceVersion of the
- * last watch. A watch that continues from there would never show these writes.
+ * last watch. A watch that continues from there would miss these writes.
  */
 const UNWATCHED_MS = 10_000;
 /**

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 
-/** The owner and the group may read and write: containers of a pod often run as different users of one group. */
+/**
+ * The owner and the group may read and write, because containers of a pod often run as different users of one group.
+ */
 const MODE = 0o660;
 
 /** The maximum length of a Unix socket's path on Linux, in bytes. */
@@ -37,7 +39,8 @@ async function accepts(path: string): Promise<boolean> {
     await once(socket, 'connect');
     return true;
   } catch (error) {
-    // ECONNREFUSED shows that no process listens. With any other error, such as a full backlog, a process listens.
+    // ECONNREFUSED shows that no process listens. After any other error, such as a full backlog, assume that a process
+    // listens.
     return !(error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED');
   } finally {
     socket.destroy();
