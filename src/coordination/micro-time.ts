@@ -34,7 +34,7 @@ export function parseMicroTime(text: string): MicroTime | undefined {
   return BigInt(ms) * 1000n + BigInt(micros);
 }
 
-/** Returns the minutes of the `hh:mm` at `index`. */
+/** Converts the `hh:mm` at `index` to minutes. */
 function minutesAt(text: string, index: number): number {
   return twoDigits(text, index) * 60 + twoDigits(text, index + 3);
 }

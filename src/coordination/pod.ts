@@ -96,7 +96,10 @@ function endedInstance(fields: JsonObject): EndedInstance {
   };
 }
 
-/** Returns a time in a status; undefined if it is unknown, for which the kubelet writes the Unix epoch. */
+/**
+ * Returns a time of a container or a condition; undefined if it is absent or unknown. For an unknown time, the kubelet
+ * writes the Unix epoch.
+ */
 function timeIn(fields: JsonObject, name: string): bigint | undefined {
   const time = timeField(fields, name);
   return time === undefined || time <= 0n ? undefined : time;

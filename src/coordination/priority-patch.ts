@@ -7,8 +7,8 @@ import { formatMicroTime } from './micro-time.ts';
 import { annotationsOf, textField } from './raw-object.ts';
 
 /**
- * The annotation that the commands `transfer` and `drain` write. It has, as JSON, the priority that the command has
- * set, and the priority before.
+ * The annotation that the commands `transfer` and `drain` write. Its JSON contains the priority that the command has
+ * set, and the former priority.
  */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
@@ -61,7 +61,7 @@ function patchOf(
 
 /**
  * Returns the present values of the annotations. If `drain` or `transfer` has written them, returns the values before
- * instead.
+ * that command instead.
  */
 function valuesBefore(object: KubernetesObject): Annotations {
   const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
@@ -72,8 +72,8 @@ function valuesBefore(object: KubernetesObject): Annotations {
 }
 
 /**
- * Returns the values that `drain` or `transfer` has written, and the values `before`; undefined without their
- * annotation. If that annotation is invalid, all values are null.
+ * Returns the values that `drain` or `transfer` has written, and the values `before` that command; undefined without
+ * {@link PRIORITY_SET_BY_ANNOTATION}. If that annotation is invalid, all values are null.
  */
 function markOn(object: KubernetesObject) {
   const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);

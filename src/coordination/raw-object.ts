@@ -16,8 +16,8 @@ const MAX_COMMON = 1000;
 const LONGEST_COMMON = 256;
 
 /**
- * Returns `known` if it equals `text`. If an object's former state has `known`, both states then share one string in
- * memory.
+ * Returns `known`, the string of the object's former state, if it equals `text`. The two states then share one string
+ * in memory.
  */
 export function keptText<T extends string | undefined>(text: T, known: string | undefined): T {
   return text === known ? (known as T) : text;

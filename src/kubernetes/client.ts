@@ -31,7 +31,8 @@ export interface ApiRequest {
   readonly signal?: AbortSignal;
   /**
    * Takes the items of a list as they arrive, so that a long list is never completely in memory. The client reads no
-   * more items while the returned promise is pending. The answer then has no items. This function must not throw.
+   * more items while the returned promise is pending. The answer of the call then contains no items. This function must
+   * not throw.
    */
   readonly takeItems?: TakeItems;
   /**
@@ -59,7 +60,7 @@ export interface ApiCallObservation {
  * received the head of the answer, by its wall clock, in microseconds since 1970.
  */
 export interface HeardDate {
-  /** The value of the header. It has whole seconds. */
+  /** The value of the Date header, in whole seconds. */
   readonly date: string;
   readonly sentAt: bigint;
   readonly answeredAt: bigint;
@@ -153,8 +154,8 @@ class HttpClient implements KubernetesClient {
   }
 
   /**
-   * Requests a list without waiting for a turn. A list may take a minute, and there may be several for each namespace,
-   * so lists would block the turns of other requests.
+   * Requests a list without waiting for a turn. A list may take a minute, and there may be several lists for each
+   * namespace, so lists would keep other requests waiting.
    */
   #requestList(request: ApiRequest, takeItems: TakeItems): Promise<JsonObject> {
     return this.#call(request, async (deadline) => {
@@ -236,8 +237,8 @@ class HttpClient implements KubernetesClient {
    */
   async #ask(request: ApiRequest, deadline: Deadline): Promise<IncomingAnswer> {
     const { headers, tls } = await deadline.race(this.#authenticate(request));
-    // The client may be closed by now. It must not open a new connection then, because it would never close this
-    // connection.
+    // Check again, because the client may have been closed meanwhile. A closed client must not open a new connection:
+    // it would never close that connection.
     this.#assertOpen(request);
     const { clock, hear, userAgent } = this.#options;
     const sentAt = clock.wallTime();

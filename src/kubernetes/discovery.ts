@@ -3,7 +3,7 @@ import type { KubernetesClient } from './client.ts';
 import { unlessStatus } from './errors.ts';
 
 interface WantedResource<V extends string> {
-  /** The plural name, as in paths. */
+  /** The plural name of the resource, as in paths. */
   readonly resource: string;
   /** Acceptable groups and versions, such as `coordination.k8s.io/v1`, best first. */
   readonly apiVersions: readonly V[];

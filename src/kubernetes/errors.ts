@@ -102,8 +102,8 @@ const MAX_REASON = 100;
 const MAX_RETRY_AFTER_MS = 120_000;
 
 /**
- * Converts an error response to an {@link ApiError}. Takes the message from the `Status` object in the body, otherwise
- * from the text of the body.
+ * Converts an error response to an {@link ApiError}. Takes the message from the `Status` object in the body. If the
+ * body contains no JSON object, the text of the body is the message.
  */
 export function apiErrorFromResponse(
   call: Call,

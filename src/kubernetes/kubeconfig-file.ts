@@ -96,8 +96,8 @@ function contextOf(entry: Section): Context {
 }
 
 /**
- * An object in a kubeconfig. If a field is missing or has the wrong type, its methods throw an error with the path of
- * the field.
+ * An object in a kubeconfig. If a required field is missing, or a field has the wrong type, the methods throw an error
+ * with the path of this field.
  */
 class Section {
   readonly fields: JsonObject;

@@ -15,7 +15,7 @@ export interface KubeConfigSource {
   readonly kubeconfig?: string | undefined;
   /** The context to use instead of the current context of the file. */
   readonly context?: string | undefined;
-  /** Default: the environment of the process. */
+  /** The environment variables. Default: those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The directory with the pod's service account. Only tests set it. */
   readonly serviceAccountDirectory?: string;
@@ -70,7 +70,7 @@ function readOnlyFile(file: string): Kubeconfig {
   return content;
 }
 
-/** Returns undefined for an empty file. */
+/** Reads one kubeconfig. Returns undefined for an empty file. */
 function readFile(file: string): Kubeconfig | undefined {
   let text: string;
   try {
@@ -167,7 +167,10 @@ const IN_CLUSTER = 'in-cluster';
 /** The cluster of the pod in which this process runs, and the pod's service account. */
 class ServiceAccountConfig extends StaticConfig {}
 
-/** Returns undefined outside a pod, or in a pod without a service account. */
+/**
+ * Returns the configuration of the pod's service account; undefined outside a pod, or in a pod without a service
+ * account.
+ */
 function findServiceAccount(env: Environment, directory: string): ServiceAccountConfig | undefined {
   const host = env['KUBERNETES_SERVICE_HOST'];
   const port = env['KUBERNETES_SERVICE_PORT'];

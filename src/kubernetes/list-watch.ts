@@ -28,9 +28,10 @@ export interface ListRequest {
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   /**
-   * Called when the list begins, and again when it restarts: then drop the earlier items. The returned function gets
-   * the items in parts as they arrive, not validated, because all raw items together would need several times the
-   * memory of the decoded items. The client reads the next items only after the promise of this function has resolved.
+   * Called when the list begins, and again when it restarts: the caller must then drop the earlier items. The returned
+   * function gets the items in parts as they arrive, not validated, because all raw items together would need several
+   * times the memory of the decoded items. The client reads the next items only after the promise of this function has
+   * resolved.
    */
   readonly begin: () => TakeItems;
 }
@@ -119,8 +120,8 @@ const MIN_TIMEOUT_SECONDS = 300;
  */
 const OPEN_DEADLINE_MS = 30_000;
 /**
- * Maximum bytes of a line in a watch. By default, etcd accepts objects of up to 1.5 MiB, so a longer line cannot be an
- * event.
+ * Maximum bytes of a line in a watch. By default, etcd accepts objects of up to 1.5 MiB, so a line that is ten times
+ * longer cannot be an event.
  */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 

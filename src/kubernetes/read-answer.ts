@@ -58,7 +58,7 @@ export class ListSplitter {
   #isText = false;
   #isEscaped = false;
 
-  /** Returns the items that `chunk` completes, as JSON separated by commas; empty if it completes none. */
+  /** Returns the items that `chunk` completes, as JSON separated by commas; '' if `chunk` completes no item. */
   push(chunk: Uint8Array): string {
     const bytes = asBuffer(chunk);
     let items = '';

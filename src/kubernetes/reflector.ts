@@ -65,7 +65,7 @@ const STALL_MS = 90_000;
 const PAGE_DEADLINE_MS = 60_000;
 /**
  * A watch that the server closes within this time (in ms), without an event, counts as failed. The reflector then waits
- * before the next watch. Without the wait, it would open watches in a busy loop.
+ * before the next watch, otherwise it would open watches in a busy loop.
  */
 const SHORT_WATCH_MS = 1_000;
 /** Delays between failed attempts, in ms. The maximum is short, because a coordinator without a watch cannot elect. */
@@ -73,7 +73,8 @@ const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
 /** After the server has refused this many watches from one resourceVersion, the reflector lists again. */
 const MAX_REFUSALS = 5;
 /**
- * `relist` does nothing for this time after a list, in ms, because its callers only suspect that the store is wrong.
+ * `relist` does nothing for this time after a list, in ms. A list is expensive, and a caller of `relist` only suspects
+ * that the store is wrong.
  */
 const RELIST_INTERVAL_MS = 60_000;
 /**
@@ -84,7 +85,7 @@ const RELIST_INTERVAL_MS = 60_000;
 const UNWATCHED_MS = 10_000;
 /**
  * Minimum time between two 410 answers that count as separate outages, in milliseconds. If a server always answers 410,
- * its answers come more often: between two attempts, the reflector waits at most 10 s.
+ * its answers come more often, because the reflector waits at most 10 s between two attempts.
  */
 const GONE_AGAIN_MS = 20_000;
 
@@ -145,7 +146,7 @@ export class Reflector<T> {
     return this.#lastActivity;
   }
 
-  /** Since when no watch is open; undefined before the start and while a watch is open. */
+  /** The time since which no watch is open; undefined before the start and while a watch is open. */
   get unwatchedSince(): Instant | undefined {
     return this.#unwatchedSince;
   }
@@ -168,8 +169,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Makes the reflector list again. Call this function if the store seems to be wrong. It does nothing within a minute
-   * after another list.
+   * Makes the reflector list again. Call this function if the store seems to be wrong. Within a minute after another
+   * list, this function does nothing.
    */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;

@@ -1,6 +1,6 @@
 /**
  * A moment on the monotonic clock of this process, in milliseconds, with fractions. The clock never moves backward. An
- * instant has no meaning in other processes. All ages and deadlines use this clock (rule 2).
+ * instant has no meaning in other processes. This process measures ages and deadlines with this clock (rule 2).
  */
 export type Instant = number;
 

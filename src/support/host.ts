@@ -6,8 +6,8 @@ import type { Clock } from './clock.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The parts of Node's `process` that commands may use. `main.ts` implements this interface, so that tests can replace
- * it.
+ * The parts of Node's `process` that commands may use. Commands get them as an argument from `main.ts`, so that tests
+ * can replace them.
  */
 export interface Host {
   readonly clock: Clock;

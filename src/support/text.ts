@@ -35,7 +35,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** Formats an age in seconds like kubectl's tables. */
+/** Formats an age in seconds as kubectl's tables do. */
 export function humanDuration(ageSeconds: number): string {
   const seconds = Math.trunc(ageSeconds);
   // The clocks of two machines differ a little, so an age of -1 s counts as 0.
