@@ -27,10 +27,7 @@ export function newLease(
   };
 }
 
-/**
- * Returns the JSON merge patch of an UpdateLease. The patch contains only the changed fields, so the server keeps all
- * other fields.
- */
+/** Returns the JSON merge patch of an UpdateLease. The server keeps all fields that the patch does not contain. */
 export function leasePatch({ uid, resourceVersion, change, notes }: UpdateLease): RequestBody {
   return { metadata: { uid, resourceVersion, ...annotations(notes) }, spec: changedFields(change) };
 }

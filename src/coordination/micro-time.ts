@@ -51,10 +51,7 @@ function digit(text: string, index: number): number {
 const EARLIEST = BigInt(Date.parse('0000-01-01T00:00:00.000Z')) * 1000n;
 const LATEST = BigInt(Date.parse('9999-12-31T23:59:59.999Z')) * 1000n + 999n;
 
-/**
- * Formats a time as metav1.MicroTime: UTC with six decimals. A time that RFC 3339 cannot express becomes the nearest
- * one that it can express.
- */
+/** Formats a metav1.MicroTime: UTC, six decimals. A time out of range becomes the nearest one in range. */
 export function formatMicroTime(time: MicroTime): string {
   const written = time < EARLIEST ? EARLIEST : time > LATEST ? LATEST : time;
   const micros = ((written % 1000n) + 1000n) % 1000n;

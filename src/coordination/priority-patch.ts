@@ -6,10 +6,7 @@ import type { RequestBody } from './lease-patch.ts';
 import { formatMicroTime } from './micro-time.ts';
 import { annotationsOf, textField } from './raw-object.ts';
 
-/**
- * The annotation that the commands `transfer` and `drain` write. Its JSON contains the priority that the command has
- * set, and the former priority.
- */
+/** The annotation that `transfer` and `drain` write: JSON with the priority that they set, and the former one. */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
 export interface PriorityChange {
@@ -24,10 +21,7 @@ interface Annotations {
   readonly until: string | null;
 }
 
-/**
- * Returns the JSON merge patch that sets a priority. The patch also stores the former values, which {@link
- * priorityRemoval} restores.
- */
+/** Returns the JSON merge patch that sets a priority, and stores the former values for {@link priorityRemoval}. */
 export function priorityPatch(
   object: KubernetesObject,
   { by, priority, until }: PriorityChange,
@@ -59,10 +53,7 @@ function patchOf(
   return { metadata: { uid: object.metadata.uid ?? '', annotations } };
 }
 
-/**
- * Returns the present values of the annotations. If `drain` or `transfer` has written them, returns the values before
- * that command instead.
- */
+/** Returns the present values; if `drain` or `transfer` has written them, the values before that command. */
 function valuesBefore(object: KubernetesObject): Annotations {
   const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
   const present = valuesIn({ priority, until });

@@ -3,22 +3,13 @@ import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { parseMicroTime } from './micro-time.ts';
 
-/**
- * Strings that many objects contain, such as namespaces, versions and names of Leases. The objects share these strings,
- * to save memory.
- */
+/** Strings that many objects contain and share in memory, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
 const MAX_COMMON = 1000;
-/**
- * Maximum characters of a string in `common`, which stays in memory after its objects are gone. A Kubernetes name has
- * at most 253.
- */
+/** Maximum characters of a string in `common`, which outlives its objects. A Kubernetes name has at most 253. */
 const LONGEST_COMMON = 256;
 
-/**
- * Returns `known`, the string of the object's former state, if it equals `text`. The two states then share one string
- * in memory.
- */
+/** Returns `known`, from the object's former state, if it equals `text`. Both states then share one string. */
 export function keptText<T extends string | undefined>(text: T, known: string | undefined): T {
   return text === known ? (known as T) : text;
 }
@@ -73,10 +64,7 @@ export function timeField(fields: JsonObject, name: string): MicroTime | undefin
   return text === undefined ? undefined : parseMicroTime(text);
 }
 
-/**
- * Returns the field managers that own a field such as `['spec', 'holderIdentity']`, according to
- * metadata.managedFields.
- */
+/** Returns the field managers that own a field such as `['spec', 'holderIdentity']`, by metadata.managedFields. */
 export function ownersOf(object: KubernetesObject | undefined, path: readonly string[]): readonly string[] {
   if (!object) return [];
   const owners = objectsIn(object.metadata, 'managedFields').flatMap(({ manager, fieldsV1 }) =>

@@ -26,10 +26,7 @@ export interface OutgoingRequest {
   readonly signal: AbortSignal;
 }
 
-/**
- * An answer whose head has arrived. The caller must read the whole body or destroy the body, otherwise the connection
- * stays in use.
- */
+/** An answer whose head has arrived. The caller must read or destroy the body to free the connection. */
 export interface IncomingAnswer extends Pick<IncomingMessage, 'headers'> {
   readonly statusCode: number;
   /** The decompressed body. An error while the compressed body arrives is also an error of this stream. */
@@ -42,15 +39,10 @@ export interface IncomingAnswer extends Pick<IncomingMessage, 'headers'> {
  */
 export const KEEP_ALIVE_MS = 55_000;
 
-/**
- * Idle time before the first TCP keep-alive probe, in milliseconds. Without probes, load balancers forget idle
- * connections.
- */
+/** Idle time in ms before the first TCP keep-alive probe. Without probes, load balancers forget idle connections. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/**
- * Maximum bytes that the client reads of an error answer, to limit memory. No error message of an API server is longer.
- */
+/** Maximum bytes that the client reads of an error answer, to limit memory. Longer than any error message. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** Size of a chunk of a decompressed body, in bytes: some dozens of list items. */
@@ -178,10 +170,7 @@ function uncompressed(answer: IncomingMessage): Readable {
   return pipeline(answer, createGunzip({ chunkSize: PIECE_BYTES }), () => {});
 }
 
-/**
- * Reads the text of an answer. After {@link MAX_ERROR_BYTES} of an error answer, drops the rest and closes the
- * connection.
- */
+/** Reads the text of an answer. Closes the connection after {@link MAX_ERROR_BYTES} of an error answer. */
 export function readWhole({ statusCode, body }: IncomingAnswer): Promise<string> {
   const maxBytes = isSuccess(statusCode) ? Number.POSITIVE_INFINITY : MAX_ERROR_BYTES;
   const chunks: Uint8Array[] = [];

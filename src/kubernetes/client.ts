@@ -92,9 +92,7 @@ export interface ClientOptions {
   readonly clock?: Clock;
   /** Default `coordinated-leader-election`. */
   readonly userAgent?: string;
-  /**
-   * Maximum number of requests in flight, default 16. Further requests wait in a queue. Lists and watches do not count.
-   */
+  /** Maximum requests in flight, default 16. Further requests wait in a queue. Lists and watches do not count. */
   readonly connections?: number;
   /** Called after each call, for metrics. Must not throw. */
   readonly observe?: (call: ApiCallObservation) => void;
@@ -207,8 +205,7 @@ class HttpClient implements KubernetesClient {
   }
 
   /**
-   * Runs one call within its deadline. Converts each error to an {@link ApiError} or a {@link ConnectionError}. Calls
-   * `observe`.
+   * Runs one call within its deadline. Converts errors to {@link ApiError} or {@link ConnectionError}. Calls `observe`.
    */
   async #carryOut<T>(request: ApiRequest, deadline: Deadline, run: Run<T>): Promise<T> {
     const { clock, observe } = this.#options;

@@ -44,9 +44,7 @@ export interface ClusterConfig {
   getCurrentUser(): Pick<User, 'name' | 'exec'> | null;
   getCurrentContext(): string;
   getContextObject(name: string): Context | null;
-  /**
-   * Adds the TLS material and the credentials (headers, or a user name with a password) to the options of a request.
-   */
+  /** Adds the TLS material and the credentials (headers, or user name and password) to the options of a request. */
   applyToHTTPSOptions(options: RequestOptions): Promise<void>;
 }
 

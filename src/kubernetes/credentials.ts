@@ -36,8 +36,7 @@ export class CredentialSource {
   }
 
   /**
-   * Rejects with the error of reading a file, or with an error that names the credential plugin and contains its
-   * message.
+   * Rejects with the error of reading a file, or with the name and the message of the credential plugin that failed.
    */
   async get(): Promise<Credentials> {
     if (this.#current && this.#parts.clock.now() - this.#current.since < REUSE_MS) {
@@ -94,10 +93,7 @@ async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Prom
 /** Maximum characters of a plugin's message in an error. A plugin may write a text of any length. */
 const LONGEST_EXPLANATION = 1000;
 
-/**
- * Returns an error that names the plugin and tells how the plugin ended. client-node's error has only the plugin's
- * error output.
- */
+/** Returns an error that says which plugin failed and how. client-node's error has only the plugin's error output. */
 function pluginFailure(command: string, cause: unknown, ending: string | undefined): Error {
   const how = ending === undefined ? '' : ` (${ending})`;
   const explanation = shortened(explanationOf(cause), LONGEST_EXPLANATION);

@@ -64,9 +64,7 @@ export function hasStatus(error: unknown, ...statuses: readonly number[]): error
   return error instanceof ApiError && statuses.includes(error.status);
 }
 
-/**
- * Resolves to the answer; to undefined if the server answers with one of these statuses. Rejects with all other errors.
- */
+/** Resolves to the answer; to undefined if the server answers one of these statuses. Rejects with other errors. */
 export async function unlessStatus<T>(answer: Promise<T>, ...statuses: readonly number[]) {
   return await answer.catch((error: unknown) => {
     if (hasStatus(error, ...statuses)) return undefined;
@@ -79,10 +77,7 @@ export function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) || (hasStatus(error, 404) && error.reason === 'NotFound');
 }
 
-/**
- * Returns the kind of a failure, without the path of the request. Logs repeat failures of one kind at most once a
- * minute.
- */
+/** Returns the kind of a failure, without the request's path. Logs repeat a kind at most once a minute. */
 export function kindOfFailure(error: unknown): string {
   if (error instanceof ApiError) return `${error.method} ${error.status} ${error.reason}`;
   if (error instanceof ConnectionError) return error.code;
@@ -95,10 +90,7 @@ const MAX_MESSAGE = 500;
 /** Maximum characters of a server's reason in an error. A normal reason is one word. */
 const MAX_REASON = 100;
 
-/**
- * Maximum delay that a Retry-After can cause, in ms. A wrong value must not stop watches, or leave a Lease without a
- * leader, for hours.
- */
+/** Maximum Retry-After, in ms. A wrong value must not stop watches, or leave a Lease without a leader, for hours. */
 const MAX_RETRY_AFTER_MS = 120_000;
 
 /**
@@ -115,10 +107,7 @@ export function apiErrorFromResponse(
   return apiErrorFromStatus(call, { ...answer, code: status }, retryAfter);
 }
 
-/**
- * Converts a `Status` object to an {@link ApiError}. Error responses and the ERROR events of a watch contain this
- * object.
- */
+/** Converts a `Status` object, which error responses and ERROR events of a watch contain, to an {@link ApiError}. */
 export function apiErrorFromStatus(call: Call, statusObject: JsonObject, retryAfter?: string): ApiError {
   const { code, reason, message, details } = statusObject;
   const detailSeconds = isJsonObject(details) ? details['retryAfterSeconds'] : undefined;
@@ -133,9 +122,7 @@ export function apiErrorFromStatus(call: Call, statusObject: JsonObject, retryAf
   });
 }
 
-/**
- * Converts a Retry-After to ms. Accepts only seconds, which Kubernetes sends. A date would require synchronized clocks.
- */
+/** Converts a Retry-After in seconds to ms. Ignores a date, because a date would require synchronized clocks. */
 function secondsToMs(seconds: string | undefined): number | undefined {
   return seconds !== undefined && /^\d+$/.test(seconds.trim()) && Number(seconds) > 0
     ? Math.min(Number(seconds) * 1000, MAX_RETRY_AFTER_MS)

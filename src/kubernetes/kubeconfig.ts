@@ -101,10 +101,7 @@ function merge(files: readonly string[]): Kubeconfig {
   };
 }
 
-/**
- * Chooses one context, and checks that its cluster and its user exist. If several entries have the same name, the first
- * one applies.
- */
+/** Chooses a context, and checks that its cluster and user exist. The first of several entries with one name counts. */
 function choose(
   { clusters, users, contexts, currentContext }: Kubeconfig,
   wanted: string | undefined,
@@ -167,10 +164,7 @@ const IN_CLUSTER = 'in-cluster';
 /** The cluster of the pod in which this process runs, and the pod's service account. */
 class ServiceAccountConfig extends StaticConfig {}
 
-/**
- * Returns the configuration of the pod's service account; undefined outside a pod, or in a pod without a service
- * account.
- */
+/** Returns the configuration of this pod's service account; undefined outside a pod or without an account. */
 function findServiceAccount(env: Environment, directory: string): ServiceAccountConfig | undefined {
   const host = env['KUBERNETES_SERVICE_HOST'];
   const port = env['KUBERNETES_SERVICE_PORT'];

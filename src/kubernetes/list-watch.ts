@@ -5,9 +5,7 @@ import { ApiError, apiErrorFromStatus, ConnectionError, connectionError, hasStat
 import { isKubernetesObject, type KubernetesObject, metadataText } from './objects.ts';
 import { asBuffer, type TakeItems } from './read-answer.ts';
 
-/**
- * Items per page. Large, because each further page costs the server 10 ms, and the client reads the pages in sequence.
- */
+/** Items per page. Many, because each further page costs the server 10 ms, and the client waits for each page. */
 const DEFAULT_PAGE_SIZE = 5000;
 
 /** A complete list, without its items: the caller has already got them. */
@@ -104,9 +102,7 @@ export interface WatchRequest {
   readonly onEvent: (event: WatchEvent) => void;
 }
 
-/**
- * How a watch ended without an error: the server closed it, the server sent nothing for `stallMs`, or `signal` aborted.
- */
+/** How a watch ended without an error: the server closed it or sent nothing for `stallMs`, or `signal` aborted. */
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
 /**
@@ -114,10 +110,7 @@ export type WatchEnd = 'closed' | 'stalled' | 'aborted';
  * this value, so that not all watches end together.
  */
 const MIN_TIMEOUT_SECONDS = 300;
-/**
- * Deadline in ms for the server to accept a watch. Servers up to 1.30 accept watches only after they have filled their
- * cache.
- */
+/** Deadline in ms for the server to accept a watch. Servers up to 1.30 first fill their cache, which takes time. */
 const OPEN_DEADLINE_MS = 30_000;
 /**
  * Maximum bytes of a line in a watch. By default, etcd accepts objects of up to 1.5 MiB, so a line that is ten times
@@ -125,10 +118,7 @@ const OPEN_DEADLINE_MS = 30_000;
  */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/**
- * Runs one watch until it ends. Rejects with an error of the client, with the error in an ERROR event, or if an event
- * is invalid.
- */
+/** Runs one watch. Rejects with a client error, the error of an ERROR event, or an error for an invalid event. */
 export async function runWatch(
   client: KubernetesClient,
   clock: Clock,
@@ -196,10 +186,7 @@ export class LineSplitter {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /**
-   * Returns the lines that `chunk` completes, except empty ones. Throws a {@link ConnectionError} if a line is too
-   * long.
-   */
+  /** Returns the non-empty lines that `chunk` completes. Throws a {@link ConnectionError} if a line is too long. */
   push(chunk: Uint8Array): string[] {
     const bytes = asBuffer(chunk);
     const lines: string[] = [];

@@ -38,9 +38,7 @@ export function isKubernetesObject(value: unknown): value is KubernetesObject {
   );
 }
 
-/**
- * True if `object` is the same state as `seen`, or an older one; false if their resource versions cannot be compared.
- */
+/** True if `object` is as old as `seen` or older; false if their resource versions cannot be compared. */
 export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | undefined): boolean {
   const version = object.metadata.resourceVersion;
   const seenVersion = seen?.metadata.resourceVersion;

@@ -12,10 +12,7 @@ import { ObjectStore, type StoreChange } from './store.ts';
 export interface ReflectorEvent<T> extends StoreChange<T> {
   /** True if the event comes from the first list. The object may then have changed long before this event. */
   readonly initial: boolean;
-  /**
-   * True if the event comes from a list. A list shows only the last state of an object, so earlier changes may be
-   * missing.
-   */
+  /** True if the event comes from a list, which shows only the last state: earlier changes may be missing. */
   readonly isListed: boolean;
 }
 
@@ -94,10 +91,7 @@ interface Place {
   /** The newest resourceVersion from the list, an event or a bookmark. */
   resourceVersion: string;
   readonly listedAt: Instant;
-  /**
-   * True after the first watch from this list. Before each later watch, the reflector checks that the server was not
-   * restored from a backup.
-   */
+  /** True after the first watch from this list. Each later watch begins with a check for a restore from a backup. */
   isResumed: boolean;
   /** Number of watches from this resourceVersion that the server has refused. */
   refusals: number;

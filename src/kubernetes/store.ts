@@ -69,18 +69,12 @@ export class ObjectStore<T> {
     return [{ type: 'deleted', object, previous: known.object }];
   }
 
-  /**
-   * Begins a list of all objects, or restarts it. The caller then adds the items of the list with {@link
-   * ObjectStore.put}.
-   */
+  /** Begins or restarts a list of all objects. The caller then adds its items with {@link ObjectStore.put}. */
   beginList(): void {
     this.#list++;
   }
 
-  /**
-   * Ends the list: removes the objects that the list did not contain. Call only `put` between `beginList` and
-   * `endList`.
-   */
+  /** Ends the list: removes the objects that it did not contain. Call only `put` between `beginList` and `endList`. */
   endList(): StoreChange<T>[] {
     const changes: StoreChange<T>[] = [];
     for (const [namespace, entries] of this.#namespaces) {

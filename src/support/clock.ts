@@ -9,13 +9,12 @@ export interface Clock {
   /** The monotonic clock, in milliseconds. */
   now(): Instant;
   /**
-   * The wall clock, in microseconds since 1970. This clock may jump, so use it only for times that other programs read
-   * or have written.
+   * The wall clock, in microseconds since 1970. It may jump, so use it only for times that other programs read or
+   * write.
    */
   wallTime(): bigint;
   /**
-   * Calls `callback` once after `delayMs`, or as soon as possible if `delayMs` is not positive. The returned function
-   * cancels the call.
+   * Calls `callback` once after `delayMs`, or soon if that is not positive. Returns a function that cancels the call.
    */
   setTimer(callback: () => void, delayMs: number): () => void;
   /** A number from 0 (inclusive) to 1 (exclusive), for jitter. */
@@ -49,9 +48,7 @@ export function repeat(clock: Clock, periodMs: number, callback: () => void): ()
   return () => cancel();
 }
 
-/**
- * Waits until `work` settles, `ms` milliseconds have passed, or `signal` aborts. Rejects only if `work` rejects first.
- */
+/** Waits until `work` settles, `ms` have passed, or `signal` aborts. Rejects only if `work` rejects first. */
 export async function within(
   clock: Clock,
   ms: number,

@@ -72,10 +72,7 @@ export class EventLoopShare {
     this.#clock = clock;
   }
 
-  /**
-   * Runs one task at once. If the series of tasks has then blocked the event loop for too long, resolves only after
-   * other work has run.
-   */
+  /** Runs one task. If the series has by then blocked the event loop for too long, waits until other work has run. */
   async take(work: () => void): Promise<void> {
     const now = this.#clock.now();
     if (now - this.#workedAt > PAUSE_MS) this.#busySince = now;

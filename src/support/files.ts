@@ -39,8 +39,7 @@ export function makePrivateDirectory(directory: string): void {
 }
 
 /**
- * Calls `act`. If `act` throws, throws an error that names `what` (a file or a flag), with the original error as the
- * cause.
+ * Calls `act`. If it throws, throws an error that names `what` (a file or a flag) and has the original error as cause.
  */
 export function withContext<T>(what: string, act: () => T): T {
   try {

@@ -5,10 +5,7 @@ import type { Clock } from './clock.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * The parts of Node's `process` that commands may use. Commands get them as an argument from `main.ts`, so that tests
- * can replace them.
- */
+/** The parts of Node's `process` that commands may use. `main.ts` passes them to commands. Tests replace them. */
 export interface Host {
   readonly clock: Clock;
   readonly env: Environment;
@@ -36,10 +33,7 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/**
- * The environment variables of the process, for programs that use this package as a library. Commands use {@link
- * Host.env}.
- */
+/** The environment variables of the process, for users of the library. Commands use {@link Host.env}. */
 export const processEnvironment: Environment = process.env;
 
 /** Emits a process warning, as Node does. For code in the library, which has no logger. */

@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 
-/**
- * The owner and the group may read and write, because containers of a pod often run as different users of one group.
- */
+/** The owner and the group may read and write: containers of a pod often run as different users of one group. */
 const MODE = 0o660;
 
 /** The maximum length of a Unix socket's path on Linux, in bytes. */
