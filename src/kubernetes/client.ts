@@ -204,9 +204,7 @@ class HttpClient implements KubernetesClient {
     return call;
   }
 
-  /**
-   * Runs one call within its deadline. Converts errors to {@link ApiError} or {@link ConnectionError}. Calls `observe`.
-   */
+  /** Runs one call within its deadline. Converts errors to ApiError or ConnectionError. Calls `observe`. */
   async #carryOut<T>(request: ApiRequest, deadline: Deadline, run: Run<T>): Promise<T> {
     const { clock, observe } = this.#options;
     const startedAt = clock.now();

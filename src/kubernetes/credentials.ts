@@ -35,9 +35,7 @@ export class CredentialSource {
     this.#parts = parts;
   }
 
-  /**
-   * Rejects with the error of reading a file, or with the name and the message of the credential plugin that failed.
-   */
+  /** Rejects with the error of reading a file, or with the name and message of the credential plugin that failed. */
   async get(): Promise<Credentials> {
     if (this.#current && this.#parts.clock.now() - this.#current.since < REUSE_MS) {
       return this.#current.credentials;

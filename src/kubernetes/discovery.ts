@@ -10,10 +10,10 @@ interface WantedResource<V extends string> {
 }
 
 /**
- * Returns the first of the apiVersions in which the server has the resource; undefined if the server has the resource
- * in none of them. Rejects if a request fails with any error but 404, because only a 404 shows that a version is not
- * served. Sends one request per version instead of reading the group's list of versions: just after the start of an
- * upgraded server, this list may be outdated.
+ * Returns the first of the apiVersions in which the server has the resource; undefined if there is none. Rejects if a
+ * request fails with another error than 404, because only a 404 shows that the server does not serve a version. Sends
+ * one request per version instead of reading the group's list of versions: just after the start of an upgraded server,
+ * this list may be outdated.
  */
 export async function discoverServed<V extends string>(
   client: KubernetesClient,

@@ -41,9 +41,9 @@ export class NoClusterError extends KubeConfigError {
 const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Finds the cluster in the first of these sources that exists: the given file; the files in $KUBECONFIG (merged: if
- * several files use a name, the first file wins); the pod's service account; ~/.kube/config. Throws {@link
- * NoClusterError} if none of them exists, and {@link KubeConfigError} if a configuration cannot be used.
+ * Finds the cluster in the first of these sources that is set or exists: the given file; the files in $KUBECONFIG
+ * (merged: if several files use a name, the first file wins); the pod's service account; ~/.kube/config. Throws a
+ * {@link NoClusterError} if there is none of them, and a {@link KubeConfigError} if a configuration cannot be used.
  */
 export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
   const { kubeconfig, context, env = processEnvironment } = source;

@@ -38,7 +38,7 @@ const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
-/** Matches if the JSON of a list so far ends right before the bracket of `"items"`, without the bracket. */
+/** Matches if the JSON of a list so far ends right before the opening bracket of its `items`. */
 const BEFORE_ITEMS = /(?<!\\)"items"\s*:\s*$/;
 /** Nesting depth of the fields of a list, and of the elements of its `items` array. */
 const LIST = 1;

@@ -4,7 +4,7 @@ import type { WatchRequest } from './list-watch.ts';
 import { isOlderVersion, metadataText } from './objects.ts';
 
 /**
- * How a reflector continues after a failed watch. (After a failed list, it always lists again.)
+ * How a reflector continues after a failed watch. (After a failed list, the reflector always lists again.)
  * - `resume`: it watches again from the same resourceVersion, which is still valid.
  * - `refused`: it also watches again from the same resourceVersion, although the server refused the watch (not because
  *   of overload). After several refusals, it lists again.

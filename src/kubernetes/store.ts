@@ -21,7 +21,7 @@ interface Entry<T> {
 }
 
 /**
- * Decodes an object. Returns undefined if that fails. To save memory, the result may share unchanged parts with
+ * Decodes an object. Returns undefined if decoding fails. To save memory, the result may share unchanged parts with
  * `previous`, the former state in the store.
  */
 export type Decoder<T> = (raw: KubernetesObject, previous: T | undefined) => T | undefined;

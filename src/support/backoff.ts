@@ -21,7 +21,7 @@ export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRa
 
 /** How the delay between attempts grows, and when it is reset. */
 export interface BackoffOptions extends BackoffRange {
-  /** Time in milliseconds. If it passes after a success without a failure, the next failure counts as the first one. */
+  /** If this time in ms passes after a success without a failure, the next failure counts as the first one. */
   readonly resetAfterMs: number;
 }
 

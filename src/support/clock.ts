@@ -9,13 +9,10 @@ export interface Clock {
   /** The monotonic clock, in milliseconds. */
   now(): Instant;
   /**
-   * The wall clock, in microseconds since 1970. It may jump, so use it only for times that other programs read or
-   * write.
+   * Wall clock, in microseconds since 1970. It may jump, so use it only for times that other programs read or write.
    */
   wallTime(): bigint;
-  /**
-   * Calls `callback` once after `delayMs`, or soon if that is not positive. Returns a function that cancels the call.
-   */
+  /** Calls `callback` once after `delayMs` (0 if negative). Returns a function that cancels the call. */
   setTimer(callback: () => void, delayMs: number): () => void;
   /** A number from 0 (inclusive) to 1 (exclusive), for jitter. */
   random(): number;

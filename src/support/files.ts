@@ -38,9 +38,7 @@ export function makePrivateDirectory(directory: string): void {
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/**
- * Calls `act`. If it throws, throws an error that names `what` (a file or a flag) and has the original error as cause.
- */
+/** Calls `act`. If it throws, throws an error that names `what` (a file or a flag), with the original as its cause. */
 export function withContext<T>(what: string, act: () => T): T {
   try {
     return act();
