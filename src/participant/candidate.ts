@@ -44,8 +44,8 @@ export class Candidate {
   #running: Promise<void> | undefined;
   #current: PublishedCandidate | undefined;
   /**
-   * The LeaseCandidate in another API group, from before a move. Deleted after the LeaseCandidate in the new group is
-   * published.
+   * After a move to another API group: the LeaseCandidate in the former group. It is deleted after the LeaseCandidate
+   * in the new group is published.
    */
   #former: PublishedCandidate | undefined;
   /** The API versions that the program has no permission to use: a Role may allow only one API group. */

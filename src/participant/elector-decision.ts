@@ -3,7 +3,7 @@ import type { Instant } from '../support/clock.ts';
 import type { TermEnd } from './term.ts';
 
 export interface ElectorTiming {
-  /** A multiple of 1000, because the Lease contains whole seconds. */
+  /** The duration that each renewal writes. A multiple of 1000, because the Lease contains whole seconds. */
   readonly leaseDurationMs: number;
   /** The elector stops leading if it has not renewed the Lease for this long. */
   readonly renewDeadlineMs: number;
@@ -86,14 +86,14 @@ export function decideElector(view: ElectorView, now: Instant): ElectorStep {
   return decideLeading(view, term, now);
 }
 
-/** Returns when the term's last renewal expires, by this machine's clock. */
+/** Returns when the Lease expires after the term's last renewal, by this machine's clock. */
 export function lapsesAt({ renewedAt }: TermView, { leaseDurationMs }: ElectorTiming): Instant {
   return renewedAt + leaseDurationMs;
 }
 
 /**
- * Returns whether the Lease no longer belongs to this term: another holder has the Lease, or its leaseTransitions is
- * greater than that of the term.
+ * Returns whether the Lease no longer belongs to this term: another holder has the Lease, or a new grant or a duplicate
+ * program has increased leaseTransitions.
  */
 export function isTaken({ sight, identity }: Pick<ElectorView, 'sight' | 'identity'>, term: TermView) {
   const lease = sight?.lease;
@@ -103,8 +103,8 @@ export function isTaken({ sight, identity }: Pick<ElectorView, 'sight' | 'identi
 }
 
 /**
- * Returns whether another program with the same identity has renewed the Lease. Sign: leaseTransitions has grown, but
- * not by a grant.
+ * Returns whether another program with the same identity has renewed the Lease: leaseTransitions is greater than in
+ * this term, but the Lease is not a new grant.
  */
 export function isRenewedByRival(lease: Lease | undefined, identity: string, fencingToken: number): boolean {
   return (

@@ -101,7 +101,9 @@ export class Elector {
     return this.#term;
   }
 
-  /** Whether the callback still runs although its Lease has expired. Another candidate may then lead at the same time. */
+  /**
+   * Whether the callback still runs although its Lease has expired. Another candidate may then lead at the same time.
+   */
   get isOverrun(): boolean {
     const { clock, timing } = this.#parts;
     return this.#term?.isOver === true && clock.now() >= lapsesAt(this.#term, timing);

@@ -80,8 +80,9 @@ export class LeaseFollower {
   }
 
   /**
-   * Writes the fields and a new renewTime. Fails with a conflict if the Lease has changed since this follower last saw
-   * it: reads the Lease again, then rejects. Resolves to the time at which the request was sent.
+   * Writes the fields and a new renewTime. Resolves to the time at which the request was sent. If the Lease has changed
+   * since this follower last saw it, the API server answers with a conflict. The follower then reads the Lease again,
+   * and rejects.
    */
   async write(fields: {
     readonly holderIdentity: string;

@@ -16,8 +16,8 @@ export const silent: ParticipantLogger = { debug() {}, info() {}, warn() {}, err
 
 /**
  * Returns a logger that writes to `logger` and never throws, so that a failing log does not prevent the participant
- * from leading or releasing. If `logger` throws, the error is reported with `logger.error`. If that throws too, the
- * process emits one warning.
+ * from leading or releasing. If `logger` throws, the returned logger reports this error with `logger.error`. If
+ * `logger.error` throws too, the process emits one warning.
  */
 export function guardedLogger(logger: ParticipantLogger): ParticipantLogger {
   if (logger === silent) return silent;

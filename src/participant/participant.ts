@@ -61,7 +61,8 @@ export class Participant {
   readonly #elector: Elector;
   #isStanding = true;
   /**
-   * Whether the callback still runs although the Lease has expired. The candidate is withdrawn until the callback ends.
+   * Whether the callback still runs although the Lease has expired. Until the callback ends, the LeaseCandidate is
+   * deleted.
    */
   #isOverrun = false;
   readonly #stopping = new AbortController();

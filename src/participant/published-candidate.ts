@@ -30,7 +30,7 @@ export interface CandidateParts {
   readonly logger: ParticipantLogger;
 }
 
-/** Callbacks must not throw. */
+/** The `on...` callbacks must not throw. */
 interface PublishedCandidateParts extends CandidateParts {
   readonly apiVersion: CandidateApiVersion;
   /** Called when the LeaseCandidate was created, or an existing one was renewed for the first time. */

@@ -42,7 +42,7 @@ export class TermOver extends Error {
   }
 }
 
-/** The work of a program while it leads. It must end soon after the term's signal has aborted. */
+/** The work of a program while it leads. The work must end soon after the term's signal has aborted. */
 export type Lead = (term: Term) => Promise<void>;
 
 interface RunningTermParts extends Pick<Term, 'lease' | 'holder' | 'fencingToken'> {
