@@ -16,7 +16,7 @@ export interface LeaseSight {
   readonly lease: Lease | undefined;
   /**
    * When the elector first saw the current record (holder, renewTime, duration, leaseTransitions). Each renewal changes
-   * the record. For its own renewal, the elector uses the time when it sent the request.
+   * the record. After an answer to its own renewal, the elector uses the time when it sent that renewal.
    */
   readonly since: Instant;
   /** The greatest leaseTransitions that the elector has seen; -1 if it has never seen the Lease. */

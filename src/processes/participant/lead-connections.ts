@@ -133,7 +133,7 @@ export class LeadConnections {
     response.writeHead(200, EVENT_STREAM);
     tell('change');
     const endRepeats = repeat(clock, repeatMs, () => {
-      // Skip this message if the program has not read the last one yet.
+      // Skip this message if the last one could not be sent yet, because the program does not read.
       if (response.writableLength === 0) tell('heartbeat');
     });
     term.signal.addEventListener('abort', () => tell('change'), { once: true });
