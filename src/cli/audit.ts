@@ -65,7 +65,7 @@ function warningsOn({ unread, leases }: Audit, namespace: string): readonly stri
     const remedy = grants.length === 0 ? '' : `. Grant: ${grants.join(', ')}`;
     return `${CONSEQUENCES[what]} (${printableLines(reasons, MAX_REASON_LENGTH)})${remedy}`;
   });
-  // With one namespace, the audit reads only its Pods. The Pod of a holder may be in another namespace.
+  // The user chose one namespace, so the audit read no other Pods. The Pod of a holder may be in another namespace.
   if (namespace !== '' && leases.some(({ elector, foundBy }) => elector && foundBy === 'none'))
     warnings.push(`only Pods in ${namespace} namespace were looked at; -A finds those of others`);
   return warnings;

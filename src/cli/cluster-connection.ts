@@ -97,7 +97,7 @@ function adviceOn(error: unknown, server: string): string | undefined {
 }
 
 async function elsewhere(leaseName: string, scope: ClusterScope): Promise<string> {
-  // Ignore errors, because the user may lack the permission to list the Leases of all namespaces.
+  // The user may lack the permission to list all namespaces. Then report the first error only.
   const everywhere = await observeElections({ ...scope, namespace: '' }).catch(() => undefined);
   const those = everywhere?.elections.filter(({ input }) => input.name === leaseName) ?? [];
   if (those.length === 0)

@@ -32,7 +32,7 @@ export interface CommandEntry<S = unknown> {
   /** The positional arguments: a Lease, with or without a program after `--`. Undefined if there are none. */
   readonly takes?: 'lease' | 'lease and program';
   readonly settings: SettingsTable<S>;
-  /** Returns the settings that contradict the program after `--`, or its absence. */
+  /** Returns the problems of settings that cannot be used together with the program after `--`. */
   contradictions?(input: CommandInput<S>): Contradictions;
   /** Imports and runs the code of the command. Resolves to an exit code, or to undefined for exit code 0. */
   run(input: CommandInput<S>, host: Host): Promise<number> | Promise<void>;

@@ -39,7 +39,7 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
   });
 }
 
-/** Formats the steps of a rehearsal, one per line, and then its outcome. */
+/** Formats the steps of a rehearsal, one per line. The last line says who leads at the end. */
 export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[] {
   const lines = tableLines(
     rehearsal.steps.map(({ atMs, text, reason: why }) => [

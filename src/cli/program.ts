@@ -66,8 +66,8 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
 }
 
 /**
- * Changes `-o=json` to `-ojson`, which Commander understands, because kubectl accepts both. Does not change arguments
- * after `--`: they belong to another program.
+ * Changes `-o=json` to `-ojson`, because kubectl accepts both forms, but Commander only the second. Does not change
+ * arguments after `--`: they belong to another program.
  */
 function withoutEqualsSigns(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
@@ -75,10 +75,10 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds a command if the arguments name none. If there are options, adds `run`, or `demo` if only `demo` has one of them.
- * Without arguments, adds `run` in a pod or if an environment variable of `run` is set, otherwise `demo`. A kubeconfig
- * does not select `run`, because its current context may be any cluster. Does not use the default command of Commander:
- * Commander would treat a mistyped command as an argument of the default command.
+ * Adds a command if the arguments name none. If there are options, adds `demo` if one of them exists only in `demo`,
+ * otherwise `run`. Without arguments, adds `run` in a pod or if an environment variable of `run` is set, otherwise
+ * `demo`. A kubeconfig does not select `run`, because its current context may be any cluster. Does not use the default
+ * command of Commander: Commander would treat a mistyped command as an argument of the default command.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;

@@ -33,8 +33,8 @@ export interface WatchedLease {
 }
 
 /**
- * The renewals that this process has seen, on its monotonic clock. The first renewal after an acquisition does not
- * count, because the holder writes it directly after the acquisition.
+ * The renewals that this process has seen, on its monotonic clock. Omits the first renewal after an acquisition: the
+ * holder writes this renewal at once, not after the usual interval.
  */
 interface SeenRenewals {
   readonly count: number;

@@ -98,7 +98,7 @@ export class PodIndex {
  * - `owner`: the ownerReference of the holder's LeaseCandidate contains the uid of the Pod.
  * - `uid`: the holder's identity contains the Pod's name and the first 8 characters of the Pod's uid.
  * - `name`: the identity begins with the Pod's hostname, and the Pod existed when the holder acquired the Lease.
- * - `node`: the identity contains the name of a node. The Pod is one on the host network of this node.
+ * - `node`: the identity contains the name of a node. If one Pod on the host network of this node fits, it is the Pod.
  * - `none`: the audit found no Pod.
  * - `unknown`: the audit could not list Pods.
  */
@@ -156,7 +156,8 @@ function bindByName({ lease }: HolderFacts, pods: PodIndex): HolderBinding | und
 
 /**
  * Finds the Pod of a holder on the host network. The identity of such a holder contains only the hostname of the node.
- * The function therefore compares the Lease's name with the names of the Pods and containers on this node.
+ * The function therefore looks for the Pod on this node whose name, or whose container's name, fits the Lease. The lock
+ * of the built-in coordinator fits the Pod of kube-apiserver.
  */
 function bindByNode({ lease }: HolderFacts, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);

@@ -26,8 +26,9 @@ import type { Finding } from './findings.ts';
 export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
 
 /**
+ * The state of a Lease.
  * - `held`: the holder has renewed the Lease within the duration of the Lease.
- * - `expired`: the holder has not.
+ * - `expired`: the holder has not renewed the Lease within this duration.
  * - `free`: the Lease has no holder, or a fence that has expired.
  * - `fenced`: the coordinator has written a fence in place of the holder (rule 14).
  * - `untimed`: the Lease lacks `renewTime` or `leaseDurationSeconds`, so its expiry is unknown.
@@ -131,7 +132,7 @@ export interface LeaseAudit {
   readonly standbys: number | undefined;
   readonly leaseTransitions: number;
   readonly crashEvidence: CrashEvidence;
-  /** Most severe first. */
+  /** The problems of the Lease, most severe first. */
   readonly findings: readonly AuditFinding[];
 }
 
@@ -140,7 +141,7 @@ export type Audit = ReturnType<typeof auditOf>;
 /** The assumed retry period, in seconds, of an elector whose renewals were not seen: client-go's default. */
 const DEFAULT_RETRY_SECONDS = 2;
 const SLOW_FAILOVER_SECONDS = 30;
-/** A renewal is late after this share of the Lease's duration. client-go's default renew deadline: 10 s of 15 s. */
+/** A renewal is late after this share of the Lease's duration. By default, client-go gives up then: at 10 s of 15 s. */
 const LATE_SHARE = 2 / 3;
 /** If a Lease without candidates has no leader for longer than this time, in seconds, it counts as left over. */
 const LEFT_OVER_SECONDS = 3600;

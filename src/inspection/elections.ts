@@ -91,7 +91,7 @@ export async function observeElections(
 interface ObjectsRequest<T> {
   readonly path: string;
   readonly query?: Query;
-  /** Called for each page as it arrives. The list keeps only the results: all raw Pods would not fit into memory. */
+  /** Called for each object as soon as its page arrives: all raw Pods of a large cluster would not fit into memory. */
   readonly decode: (raw: KubernetesObject) => T;
   readonly pageSize?: number;
 }
@@ -169,7 +169,7 @@ export async function listCandidates(
 const LOOK_PERIOD_MS = 500;
 
 /**
- * Yields all elections again and again until `signal` aborts. Yields for the first time when it has listed all Leases and
+ * Yields all elections repeatedly until `signal` aborts. Yields for the first time after it has listed all Leases and
  * candidates. If a watch fails, calls `onError` and watches again.
  */
 export async function* watchElections(
@@ -226,8 +226,9 @@ export async function* watchElections(
 }
 
 /**
- * Records a Lease as if this process had watched it since its renewTime. Otherwise, a command that reads only once would
- * never find an expired Lease. The coordinator is stricter: it counts from its first observation (rule 8).
+ * Records a Lease as if this process had watched the Lease since its renewTime. Otherwise, a command that reads only
+ * once would never find an expired Lease. The coordinator is stricter: it counts the duration of the Lease from the
+ * moment at which it first saw the renewTime (rule 8).
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
@@ -256,13 +257,13 @@ export function recordFirstCandidate(
 /** Tolerated difference between clocks, in ms. Delays of a slow network may look like a difference of this size. */
 export const TOLERATED_SKEW_MS = 2000;
 
-/** How far the server's clock is ahead, in milliseconds. A range, because the server sends whole seconds. */
+/** How far the server's clock is ahead, in ms. A range, because the server sends its time in whole seconds. */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;
 }
 
-/** This machine's clock. If the server's wall time differs, uses that time, because renewTimes are closer to it. */
+/** This machine's clock, but with the server's wall time if the two differ: renewTimes come from the cluster. */
 export interface ClusterClock extends Clock {
   /** The difference of the clocks, according to the server's last answer; undefined before the first answer. */
   readonly serverAheadMs: ServerAhead | undefined;

@@ -61,8 +61,8 @@ export async function gatherEvidence(
     user,
     // The elections of the cluster; undefined if the user may not read Leases or LeaseCandidates.
     elections,
-    // `elections`: the only namespace whose elections were read; undefined if the user may read those of all.
-    // `rights`: the namespace in which the user has permissions of a coordinator that are missing in the cluster.
+    // `elections`: the only namespace whose elections the user may read; undefined if there is no such limit.
+    // `rights`: the namespace in which the user has permissions that the user lacks in the other namespaces.
     limitedTo: { elections: here && namespace, rights: hasMoreHere ? namespace : undefined },
     lock,
     lockNamespace,
@@ -196,7 +196,7 @@ async function isAllowed(client: KubernetesClient, { purpose: _, ...right }: Rig
     kind: 'SelfSubjectAccessReview',
     spec: { resourceAttributes: right },
   };
-  // The server lets all authenticated users create reviews. A refused user is anonymous and has no permissions.
+  // By default, all authenticated users may create reviews. A refused user is anonymous, so has no permissions.
   const review = await unlessStatus(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }), 403);
   const status = review?.['status'];
   return isJsonObject(status) && status['allowed'] === true;

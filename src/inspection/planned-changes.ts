@@ -16,7 +16,7 @@ const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
 /**
  * Returns the planned changes in order: new candidates, then priorities, then removals, as in a rolling upgrade.
  *
- * @throws {SettingsError} with all problems.
+ * @throws {SettingsError} that lists all problems of the request.
  */
 export function plannedChanges(
   request: Pick<PlanSettings, 'add' | 'remove' | 'priority'>,

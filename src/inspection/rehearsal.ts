@@ -19,7 +19,7 @@ const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** A Lease counts as settled if nothing happens for this time, in ms. Some Leases wait for a candidate forever. */
+/** A Lease counts as settled if nothing happens for this time, in ms, because it may wait for a candidate forever. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 
@@ -106,7 +106,7 @@ class Rehearsing {
     const { tenure } = surveyElection(this.#election.input, this.#now);
     return {
       steps: this.#steps,
-      // The holder at the end; empty for none.
+      // The holder at the end; empty if the Lease then has no valid holder.
       holder: tenure.kind === 'held' ? tenure.holder : '',
       reason: this.#decision.reason,
       // False if the Lease was still not settled when the rehearsal reached its time limit.

@@ -15,7 +15,7 @@ import { leaderOf, obstacleAbove, obstacleTo, priorityAbove, reasonToStay } from
 /** What the commands that move leaders need. */
 export interface MoveRequest extends ClusterScope {
   readonly lockNamespace: string;
-  /** How long the priority that the command sets lasts, in milliseconds. */
+  /** How long the priority lasts that the command sets, in milliseconds. */
   readonly forMs: number;
   /** How long to wait for leaders to move, in milliseconds. */
   readonly timeoutMs: number;
