@@ -337,7 +337,7 @@ function rankOf(finding: AuditFindingName | undefined): number {
   return finding === undefined ? ORDER.length : ORDER.indexOf(finding);
 }
 
-/** Sorts the Lease with the most severe finding first, then the one with the longest time without a leader. */
+/** Compares two Leases. The more severe finding comes first, then the longer time without a leader after a crash. */
 function compareHurt(a: LeaseAudit, b: LeaseAudit): number {
   return (
     rankOf(a.findings[0]?.finding) - rankOf(b.findings[0]?.finding) ||

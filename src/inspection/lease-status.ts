@@ -53,8 +53,8 @@ export function statusOf({ input, rawLease }: ObservedElection, now: Now): Lease
 
 /** Returns the status of a Lease from a decision and a view that the caller already has. */
 export function describeStatus(decision: Decision, view: View, rawLease?: KubernetesObject): LeaseStatus {
-  // The outlook assumes that all candidates answer a ping that may do so. Without this assumption, the outcome would
-  // omit most candidates, because few have just renewed or answered a ping.
+  // The outlook assumes that all candidates answer that may still answer a ping. The outcome alone would omit most
+  // candidates, because few have just renewed or answered a ping.
   const { input, outlook: outcome } = view;
   const { namespace, name, lease } = input;
   const created = rawLease && timeField(rawLease.metadata, 'creationTimestamp');
@@ -78,8 +78,8 @@ export function describeStatus(decision: Decision, view: View, rawLease?: Kubern
 }
 
 /**
- * Returns the decision with the outcome and the states that follow if all candidates answer a ping that may do so. The
- * actions are empty.
+ * Returns the decision with another outcome and other states: those that follow if all candidates answer that may still
+ * answer a ping. The actions are empty.
  */
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
