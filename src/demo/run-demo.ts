@@ -24,7 +24,9 @@ import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
 import { runTour, tourScript } from './tour.ts';
 
-/** Shorter than usual, so that a failover takes seconds. */
+/**
+ * The timing of the sample candidates. The times are shorter than usual, so that a failover takes only a few seconds.
+ */
 const TIMING: SampleTiming = {
   leaseDurationMs: 4000,
   renewDeadlineMs: 2000,
@@ -37,8 +39,8 @@ const HOST = '127.0.0.1';
 const MAX_LINE_LENGTH = 1000;
 
 /**
- * Runs the demo until a signal: an API server, the coordinator and sample candidates. With `once`, runs the tour
- * instead.
+ * Runs the demo until the user quits or this process gets a signal. The demo consists of an API server, the coordinator
+ * and sample candidates. With `once`, runs the tour and returns.
  * @throws {TourError} if the tour fails.
  */
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
@@ -113,7 +115,7 @@ async function startDemoServer(clock: Clock, onError: (error: unknown) => void) 
  * @throws {Error} that names the temporary directory, if it cannot be used.
  */
 function storeKubeconfig(text: string, { beforeExit }: Host): string {
-  // mkdtemp makes the directory private.
+  // Only this user can access the directory that mkdtemp creates.
   const directory = withContext(`The temporary directory ${tmpdir()}`, () =>
     mkdtempSync(join(tmpdir(), 'cle-demo-')),
   );

@@ -23,7 +23,10 @@ const STRATEGY = 'OldestEmulationVersion';
 /** A strategy that this coordinator does not know. */
 const OTHER_STRATEGY = 'example.com/NewestFirst';
 
-/** Creates the programs of the demo, and the commands for them. The commands report errors and never reject. */
+/**
+ * Creates the programs of the demo, and the commands for these programs. A command that is not possible now reports
+ * this with `tell`, and does not reject.
+ */
 export function createSampleCast({ client, clock, lease, timing, tell }: SampleCastParts) {
   const members = new Map<string, SampleCandidate>();
   let named = 0;
