@@ -11,8 +11,8 @@ import { changeEvents, nameCandidates, nameSome } from '../telemetry/lease-event
 import type { Tell } from './demo-state.ts';
 
 /**
- * Returns an observer that reports a coordinator's decisions, writes and errors. If several decisions about a Lease in
- * a row have the same reason and write nothing, only the first is reported.
+ * Returns an observer that reports a coordinator's decisions, writes and errors. If consecutive decisions about one
+ * Lease have the same reason and write nothing, only the first of these decisions is reported.
  * @param ownLease the Lease of the demo. Reports omit its name.
  */
 export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): ObserveController {

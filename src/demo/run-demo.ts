@@ -96,7 +96,7 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
   }
 }
 
-/** Starts a coordination API server on a free port. `onError` gets internal errors. */
+/** Starts the API server of the demo on a free port. `onError` gets the internal errors of this server. */
 async function startDemoServer(clock: Clock, onError: (error: unknown) => void) {
   const { ca, cert, key } = await generateCertificate([HOST], clock);
   const token = generateToken(randomBytes(16));
@@ -112,7 +112,7 @@ async function startDemoServer(clock: Clock, onError: (error: unknown) => void) 
 
 /**
  * Stores a kubeconfig until the process ends. Returns its path.
- * @throws {Error} that names the temporary directory, if it cannot be used.
+ * @throws {Error} that names the temporary directory, if this directory cannot be used.
  */
 function storeKubeconfig(text: string, { beforeExit }: Host): string {
   // Only this user can access the directory that mkdtemp creates.
@@ -163,7 +163,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   linux: ['xdg-open'],
 };
 
-/** Returns the command that opens `url`; undefined if there is no desktop. */
+/** Returns the command that opens `url` in a browser; undefined without a desktop, for example in CI or over SSH. */
 export function openerFor(url: string, env: Environment, system = platform()): readonly string[] | undefined {
   const isElsewhere = env['CI'] || env['SSH_CONNECTION'] || env['SSH_TTY'] || env['BROWSER'] === 'none';
   const hasScreen = system !== 'linux' || env['DISPLAY'] || env['WAYLAND_DISPLAY'];

@@ -54,7 +54,7 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
     get life() {
       return end ?? (simulated.isPaused() ? 'paused' : 'running');
     },
-    /** True while the program leads, also while it is stopping. */
+    /** True while the program leads, also while the program is stopping. */
     get isLeading(): boolean {
       return end === undefined && isLeading;
     },
@@ -97,7 +97,10 @@ export interface SampleTiming extends ElectorTiming {
   readonly stoppingMs: number;
 }
 
-/** A simulated process with its own clock and client. It can be paused, as by SIGSTOP, and killed without any cleanup. */
+/**
+ * A simulated process with its own clock and client. The process can be paused, as by SIGSTOP, and killed without any
+ * cleanup.
+ */
 function createProcess(client: KubernetesClient, clock: Clock) {
   const ending = new AbortController();
   const timers = new Set<() => void>();

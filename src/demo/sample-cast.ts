@@ -91,7 +91,7 @@ export function createSampleCast({ client, clock, lease, timing, tell }: SampleC
       if (minor <= 0) return complain('there is no older version');
       await add(`1.${minor - 1}.0`);
     },
-    /** Starts a candidate that asks for another strategy. If one is running already, stops it instead. */
+    /** Starts a candidate that asks for another strategy. If such candidates exist already, stops them instead. */
     async conflictOrResolve(): Promise<void> {
       const rivals = all().filter(({ identity }) => identity.strategy !== STRATEGY);
       await Promise.all(rivals.map(dismiss));

@@ -80,7 +80,7 @@ export function createBoard(clock: Clock, source: LeaseSource) {
   };
 }
 
-/** Reasons whose text contains a countdown in seconds. */
+/** Reasons for which `waitingFor` contains a countdown in seconds. The entry is then built again every second. */
 const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate']);
 const COUNTDOWN_MS = 1000;
 

@@ -36,7 +36,7 @@ const PAUSE_MS = 5;
  */
 const LEASES_PER_TURN = 200;
 const BEAT_MS = 10_000;
-/** A reader with more unsent bytes gets no messages until it has read some. */
+/** While a reader has more unsent bytes than this, the broadcast sends no messages to this reader. */
 const MAX_UNSENT_BYTES = 512 * 1024;
 /** A reader that has too many unsent bytes for this time is disconnected, in milliseconds. */
 const MAX_STALL_MS = 30_000;
@@ -91,7 +91,7 @@ export function createBroadcast(parts: BroadcastParts) {
 
   return {
     /**
-     * Call this when something about the Lease may have changed, so that its entry is updated.
+     * Call this when something about the Lease may have changed. The entry of the Lease is then updated.
      * @param isRenewalOnly true if the only change is a renewal by the holder.
      */
     touch(key: LeaseKey, isRenewalOnly = false): void {
@@ -163,7 +163,10 @@ function startReader(sink: Sink, { clock, hello, electionsAfter }: BroadcastPart
   return {
     /** Whether the reader has not got the complete board, or more Leases are pending than fit into one message. */
     isBehind: () => !isComplete || pending.size > LEASES_PER_TURN,
-    /** Sends changes, unless too many bytes are unsent. Returns false if this has lasted too long: end the stream. */
+    /**
+     * Sends the changes, unless the reader has too many unsent bytes. Returns false if the reader has had too many
+     * unsent bytes for too long: the caller then ends the stream.
+     */
     update(board: Board, changed: readonly LeaseKey[], state: string): boolean {
       for (const key of changed) pending.add(key);
       if (!hasRoom()) return clock.now() - roomAt < MAX_STALL_MS;

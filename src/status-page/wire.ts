@@ -5,7 +5,8 @@ import type { Clock } from '../support/clock.ts';
 import { bounded, printable, printableJson } from '../support/text.ts';
 import type { LeaseEvent } from '../telemetry/lease-event.ts';
 
-// The messages that a replica streams to the page. Times are in milliseconds since the Unix epoch, by its clock.
+// The messages that a replica streams to the page. All times are in milliseconds since the Unix epoch, by the clock of
+// the replica.
 
 export interface Messages {
   readonly hello: HelloMessage;
@@ -21,7 +22,10 @@ export interface Messages {
   readonly refused: { readonly why: string };
 }
 
-/** The first message of a connection. Explains the words of the later messages. Data from before it may be outdated. */
+/**
+ * The first message of a connection. Explains the words of the later messages. Data from an earlier connection may be
+ * outdated.
+ */
 export interface HelloMessage {
   readonly version: string;
   /** When this replica started. The replica does not know earlier elections. */
@@ -37,16 +41,16 @@ export interface HelloMessage {
 
 /** The state of the replica that serves the page. */
 export interface StateMessage {
-  /** `dryRun`: the replica does not compete for the lock. The other values are its states in this competition. */
+  /** `dryRun`: the replica does not compete for the lock. The other values are the kinds of a `LockState`. */
   readonly replica: 'dryRun' | 'standby' | 'waiting' | 'settling' | 'active';
   readonly lockHolder?: string | undefined;
-  /** Whether the API server serves LeaseCandidates; `unknown` until the API server has said so. */
+  /** Whether the API server serves LeaseCandidates; `unknown` until the replica has found out. */
   readonly api: 'unknown' | 'served' | 'notServed';
   /** Whether the replica has read all Leases and LeaseCandidates at least once. */
   readonly hasSynced: boolean;
   /**
-   * Since when the replica has received no changes, because a watch has failed; absent while all watches work, and
-   * until `hasSynced`.
+   * Since when a watch of the replica has been interrupted, so that the replica misses changes. Absent if no watch has
+   * been interrupted for 3 s, and until `hasSynced` is true.
    */
   readonly blindSince?: number | undefined;
 }
@@ -65,7 +69,7 @@ export interface LeaseEntry
   readonly key: string;
   /** Whether the Lease has candidates but no valid holder. */
   readonly isUnled: boolean;
-  /** When the Lease lost its leader; absent if the replica did not see that. */
+  /** When the Lease lost its leader; absent if the Lease has a leader, or if the replica did not see the loss. */
   readonly unledSince?: number | undefined;
   readonly tone: Tone;
   readonly waitingFor?: string | undefined;
@@ -113,10 +117,13 @@ export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
   return Number(clock.wallTime() / 1000n);
 }
 
-/** {@link pageJson} shortens long texts only in JSON that has more characters than this. */
+/** JSON with at most this number of characters is not searched for long texts, because it is small anyway. */
 const LARGE = 4 * 1024;
 
-/** Encodes a message as JSON. Shortens long texts in large messages. Escapes characters that hide or reverse text. */
+/**
+ * Encodes a message as JSON. Shortens long texts, except in small messages. Escapes characters that hide or reverse
+ * text.
+ */
 export function pageJson(value: object): string {
   const json = JSON.stringify(value);
   const isHarmless = json.length <= LARGE && printableJson(json) === json;

@@ -89,7 +89,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
     },
     lockEvent: ({ event }) => reportLock(event),
     lockWatchFailed({ error, context }) {
-      // A lost watch only delays reactions to changes of the lock: this replica also reads or renews it every 2 s.
+      // A lost watch only delays reactions, because this replica also reads or renews the lock every 2 s.
       metrics.lock.callFailed('watch');
       if (isNew('lock watch', error))
         logger.warn({ err: error, retryInMs: context.retryInMs }, 'Watching the coordinator lock failed');

@@ -39,15 +39,15 @@ export interface ReportParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly now: () => Instant;
-  /** In a dry run, nothing is written. The report then logs each decision with a new reason or new actions. */
+  /** True in a dry run, which writes nothing. The report then logs each decision with a new reason or new actions. */
   readonly isDryRun: boolean;
   /** Records a Kubernetes Event about a Lease. Must return at once and must not throw. Undefined if Events are off. */
   readonly recordEvent?: ((event: LeaseEvent) => void) | undefined;
 }
 
 /**
- * Turns decisions and writes into log lines, metrics and Events. Logs each successful write except pings, failed
- * writes, and each problem of a Lease once, when the problem begins.
+ * Turns decisions and writes into log lines, metrics and Events. Logs failed writes, successful writes other than
+ * pings, and each problem of a Lease once, when the problem begins.
  */
 export function createDecisionReport(parts: ReportParts) {
   const { logger, now, isDryRun, recordEvent = () => {} } = parts;
@@ -79,8 +79,8 @@ export function createDecisionReport(parts: ReportParts) {
   }
 
   /**
-   * Logs a failed write. Failed pings are logged once a minute for each kind of error, and not for each candidate: in
-   * an outage, all pings fail. The same applies to failed deletions.
+   * Logs a failed write. Failed pings are logged at most once a minute for each kind of error, and not for each
+   * candidate: in an outage, all pings fail. The same applies to failed deletions.
    */
   function tellFailure(lease: string, action: Action, error: unknown): void {
     const candidate = 'name' in action ? action.name : undefined;

@@ -59,7 +59,7 @@ export function isSkewPrevention(decision: Decision): boolean {
 /** The last moment at which a decision found that an election was not needed or not possible. */
 interface Rest {
   readonly at: Instant;
-  /** True if an election was needed, but not possible. */
+  /** True if an election was not possible, for example because there were no candidates. */
   readonly isFruitless: boolean;
 }
 
@@ -80,7 +80,9 @@ export function createElectionTimer() {
         courses.set(key, { rest, neededSince: neededSince ?? needSince(rest, input, at), decidedAt: at });
       else courses.set(key, { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at });
     },
-    /** Returns the durations of an election that this write has completed; undefined if the write completes none. */
+    /**
+     * Returns the durations of an election that this write has completed; undefined if the write completes no election.
+     */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant) {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
@@ -173,7 +175,7 @@ export class TroubleWatch {
     return { resolvedTo, began: level };
   }
 
-  /** Call this after a grant of the Lease. If an earlier problem occurs again after the grant, it counts as new. */
+  /** Call this after a grant of the Lease. A problem from before the grant then counts as new if it occurs again. */
   granted(key: string): void {
     this.#told.delete(key);
   }

@@ -26,7 +26,7 @@ interface Recorded extends LeaseEvent {
 
 const MAX_WAITING = 1000;
 
-/** Rate limit for the Events of all Leases together: a burst of elections is possible, but no constant heavy load. */
+/** Rate limit for the Events of all Leases together. It allows a burst of elections, but no lasting heavy load. */
 const RATE = { burst: 100, perSecond: 20 };
 
 /**
@@ -101,7 +101,8 @@ export function createEventRecorder({ client, clock, host, onEnd, onFailure }: E
         correlator.gone(event);
       }
     }
-    // The name contains the time, as in client-go. Increase a time that does not advance: each name must be unique.
+    // The name contains the time, as in client-go. If the time has not advanced since the last name, add 1 to the last
+    // number, so that each name is unique.
     const now = clock.wallTime() * 1000n;
     lastSuffix = now > lastSuffix ? now : lastSuffix + 1n;
     const name = eventName(event.lease.name, lastSuffix.toString(16));
@@ -151,14 +152,17 @@ const REMEMBERED = 4096;
 const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
 
 /**
- * Limits Events as client-go's recorder does: a repeated Event only increases the count of the first one, and each
+ * Limits Events as client-go's recorder does: a repeated Event only increases the count of the first Event, and each
  * Lease has a rate limit.
  */
 export function createEventCorrelator() {
   const takeToken = createRateLimits(LEASE_RATE, REMEMBERED);
   const events = createRecentMap<{ readonly name: string; readonly count: number }>(REMEMBERED);
   return {
-    /** Takes one token from the rate limit of the Event's Lease. Returns false if no token is left: drop the Event. */
+    /**
+     * Takes one token from the rate limit of the Event's Lease. Returns false if no token is left: the Event is
+     * dropped.
+     */
     admits: ({ lease }: LeaseEvent, at: Instant): boolean =>
       takeToken(leaseKey(lease.namespace, lease.name), at),
     /** Returns the name and the count of the earlier Event with the same content; undefined if there is none. */

@@ -37,7 +37,8 @@ export interface LeaseEvent {
 }
 
 /**
- * Returns the Events of a decision whose writes have succeeded. `written` is the Lease after these writes, if known.
+ * Returns the Events of a decision whose writes have succeeded. The Events refer to `written`, the Lease after these
+ * writes, or else to the Lease in `input`.
  */
 export function changeEvents(
   decision: Decision,

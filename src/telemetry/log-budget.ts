@@ -6,7 +6,10 @@ import type { Clock, Instant } from '../support/clock.ts';
  */
 type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => void;
 
-/** A message may be logged `burst` times at once. After that, it may be logged `perSecond` times a second. */
+/**
+ * Lines with one message may be logged `burst` times at once. After that, they may be logged `perSecond` times a
+ * second.
+ */
 const RATE = { burst: 20, perSecond: 1 };
 
 /**

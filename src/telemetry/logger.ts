@@ -64,7 +64,9 @@ export function createLogger(options: LoggerOptions): RootLogger {
   return Object.assign(logger, { end: () => budget?.tellNow() });
 }
 
-/** Formats the field `err`. Omits the stack of an API or connection error, because it shows nothing about the cause. */
+/**
+ * Formats the field `err`. Omits the stack of an API or connection error, because the stack does not show the cause.
+ */
 function describeError(error: unknown): unknown {
   if (error instanceof ApiError) {
     const { name, message, method, path, status, reason, retryAfterMs } = error;

@@ -18,8 +18,8 @@ const EVENT_LOOP_RESOLUTION_MS = 50;
 
 const EVENT_RESULTS = ['written', 'failed', 'dropped'] as const;
 /**
- * The result of an Event. `failed`: the API server did not accept the write. `dropped`: the Event was not written,
- * because of a rate limit, a full queue or the end of the process.
+ * The result of an Event. `failed`: the write of the Event failed. `dropped`: the Event was not written, because of a
+ * rate limit, a full queue or the end of the process.
  */
 export type EventResult = (typeof EVENT_RESULTS)[number];
 
@@ -83,7 +83,7 @@ const HOLDER_IN: Readonly<Record<LockState['kind'], string>> = {
 const CALLS: readonly (LockCall | 'watch')[] = ['get', 'create', 'update', 'watch'];
 
 /**
- * Registers the metrics of the lock in `registry`. They begin with the state that this replica does not hold the lock.
+ * Registers the metrics of the lock in `registry`. Until the first change, this replica counts as not holding the lock.
  */
 function createLockMetrics(registry: Registry, sources: ScrapeSources) {
   const { counter, gauge } = instrumentsOf(registry);

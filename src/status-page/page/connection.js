@@ -5,7 +5,8 @@
  */
 
 /**
- * After this time without a message, in milliseconds, the connection is lost: the server sends one at least every 10 s.
+ * After this time without a message, in milliseconds, the connection counts as lost. A working server sends a message
+ * at least every 10 s.
  */
 const LONGEST_SILENCE_MS = 25_000;
 const LOOK_MS = 1000;

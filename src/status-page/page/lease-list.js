@@ -46,7 +46,7 @@ export class LeaseList {
 
   /**
    * Returns in `shown` the Leases that contain every word of `query` and match `filter`. The returned function `count`
-   * counts the Leases that contain every word of `query` and match another filter.
+   * counts the Leases that contain every word of `query` and match the filter `name`.
    * @param {string} query
    * @param {Filter} filter
    */
