@@ -65,7 +65,7 @@ function warningsOn({ unread, leases }: Audit, namespace: string): readonly stri
     const remedy = grants.length === 0 ? '' : `. Grant: ${grants.join(', ')}`;
     return `${CONSEQUENCES[what]} (${printableLines(reasons, MAX_REASON_LENGTH)})${remedy}`;
   });
-  // The Pod of a holder may be in a namespace that the audit did not read.
+  // The user chose one namespace, so the audit read no other Pods. The Pod of a holder may be in another namespace.
   if (namespace !== '' && leases.some(({ elector, foundBy }) => elector && foundBy === 'none'))
     warnings.push(`only Pods in ${namespace} namespace were looked at; -A finds those of others`);
   return warnings;
@@ -82,7 +82,7 @@ function auditLines(audit: Audit, settings: AuditSettings, layout: Layout): read
   ];
 }
 
-/** Returns how long the audit watched renewals; 0 if the watch failed. */
+/** Returns for how many seconds the audit watched renewals; 0 if the watch failed. */
 function fullyWatchedSeconds({ watchedSeconds, unread }: Audit): number {
   return unread.some(({ what }) => what === 'renewals') ? 0 : watchedSeconds;
 }
@@ -117,10 +117,10 @@ function styleOf({ findings: [worst] }: LeaseAudit): Style {
   return severityStyles[worst?.severity ?? 'ok'];
 }
 
-/** The cell of the table if no Pod was found. */
+/** The text in the column FOUND BY if the audit found no Pod (`-`), or could not list Pods (`?`). */
 const NOT_FOUND: Readonly<Partial<Record<Sureness, string>>> = { none: '-', unknown: '?' };
 
-/** Returns the holder's Pod and container; without a Pod, its identity. */
+/** Returns the Pod and the container of the holder. If no Pod was found, returns the holder's identity. */
 function holderText({ namespace, holder, state, pod }: LeaseAudit): string {
   if (holder === '') return NONE;
   const note = state === 'held' ? '' : ` (${state})`;
@@ -134,7 +134,7 @@ function secondsText(seconds: number | undefined): string {
   return seconds === undefined ? '-' : shortSeconds(seconds);
 }
 
-/** Returns the interval of renewals, or its lower bound. */
+/** Returns the interval between renewals. If the audit saw too few renewals, returns a lower bound such as `>30s`. */
 function renewsText({ state, renewsEverySeconds }: LeaseAudit, watchedSeconds: number): string {
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;
   return isLong ? `>${shortSeconds(watchedSeconds)}` : secondsText(renewsEverySeconds);
@@ -156,7 +156,7 @@ function allFindingLines(leases: readonly LeaseAudit[], layout: Layout): readonl
   });
 }
 
-/** Why crash evidence does not apply. Only reasons that a user can change or should know. */
+/** Why crash evidence does not apply. Contains only the reasons that a user can change or should know. */
 const OBSTACLES: Readonly<Partial<Record<CrashEvidence, string>>> = {
   NoPod: 'no Pod was found for the holder',
   PodInOtherNamespace: 'the Pod is in another namespace: let it elect in its own',
@@ -172,7 +172,7 @@ const OBSTACLES: Readonly<Partial<Record<CrashEvidence, string>>> = {
     'name the container that leads: kubectl.kubernetes.io/default-container in the annotations of the Pod',
 };
 
-/** Says for which Leases the end of a container would prove the end of the holder, and for which not. */
+/** Says for how many Leases the end of a container would prove the end of the holder, and why not for others. */
 function evidenceLines(leases: readonly LeaseAudit[], { paint, columns }: Layout): readonly string[] {
   const held = leases.filter(({ state }) => state === 'held');
   const byEvidence = Map.groupBy(held, ({ crashEvidence }) => crashEvidence);

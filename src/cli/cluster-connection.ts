@@ -19,7 +19,7 @@ import { messageOf } from '../support/text.ts';
 export interface ClusterConnection {
   readonly client: KubernetesClient;
   readonly clock: ClusterClock;
-  /** The namespace of `--namespace`, else of the context, else `default`; empty for all namespaces. */
+  /** The namespace of `--namespace`, else of the kubeconfig context, else `default`; empty for all namespaces. */
   readonly namespace: string;
 }
 
@@ -52,19 +52,19 @@ export async function withCluster<T>(
   }
 }
 
-/** Warns if the clock of this machine differs from the server's. The command then uses the server's clock. */
+/** Warns if this machine's clock differs from the server's. The command then calculates with the server's time. */
 export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
   const skew = skewOf(serverAheadMs);
   if (skew) stderr.write(`warning: ${skew.text}. This output uses the server's clock\n`);
 }
 
-/** The only output if the server does not serve LeaseCandidates: other output about elections would mislead. */
+/** The error if the server serves no LeaseCandidates. Without an error, it would look as if there were no elections. */
 export const NOT_SERVED =
   'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
 
 /**
  * Finds an election by the name of its Lease.
- * @throws {Error} that names the other namespaces with a Lease of that name.
+ * @throws {Error} if there is no such election. The message names the other namespaces with a Lease of that name.
  */
 export async function findElection(
   leaseName: string,

@@ -11,7 +11,7 @@ import {
 import type { Environment } from '../support/host.ts';
 import type { CommandEntry, CommandInput } from './commands.ts';
 
-/** Builds the command-line parser of a command. The parser calls `run` with the command's input. */
+/** Returns the command-line parser of a command. After parsing, the parser calls `run` with the input. */
 export function commandFor(
   entry: CommandEntry,
   env: Environment,
@@ -39,8 +39,9 @@ export function commandFor(
 }
 
 /**
- * Returns the options for a setting. Values stay text, because the table parses and validates them. A switch has two
- * options, so that each can override the environment. The help shows only the option that changes the default.
+ * Returns the options for a setting. Commander does not parse the values: the settings table does. A switch has two
+ * options, `--x` and `--no-x`, so that both values can override the environment variable. The help shows only the
+ * option that differs from the default.
  */
 function optionsFor(setting: Setting<unknown>, variable: string): readonly Option[] {
   const { flag, short, placeholder, group, description } = setting;
@@ -62,18 +63,18 @@ function optionsFor(setting: Setting<unknown>, variable: string): readonly Optio
   return [option];
 }
 
-// kubectl prints names in this form with -o name, and accepts them as arguments.
+// The prefix of a name such as `lease.coordination.k8s.io/web`, which kubectl prints with -o name.
 const RESOURCE = /^leases?(?:\.(?:v1\.)?coordination\.k8s\.io)?\//;
 
 function leaseName(given: string): string {
   const name = given.replace(RESOURCE, '');
-  // A script with an unset variable passes an empty name. The server would read it as "all Leases".
+  // A script with an unset variable passes an empty name. The path for an empty name is that of all Leases.
   if (name === '') throw new InvalidArgumentError('Give the name of a Lease.');
   if (name.includes('/')) throw new InvalidArgumentError('Give the name alone, and its namespace with -n.');
   return name;
 }
 
-/** Returns the settings that the command line contains, as text for the parsers of the table. */
+/** Returns the values that the command line contains, as text. The settings table parses this text later. */
 function givenFlags<S>(table: SettingsTable<S>, values: Readonly<Record<string, unknown>>): GivenFlags<S> {
   const given: { -readonly [K in keyof S]?: string } = {};
   for (const [key, setting] of rowsOf(table)) {

@@ -16,9 +16,9 @@ import type { Host } from '../support/host.ts';
 /** The input of a command, read from the command line and the environment. */
 export interface CommandInput<S> {
   readonly settings: S;
-  /** The name of the Lease; empty for a command that takes none. */
+  /** The name of the Lease; empty for a command without this argument. */
   readonly lease: string;
-  /** The program after `--` and its arguments; empty for a command that takes none. */
+  /** The program to run and its arguments, as given after `--`; empty if the command line has none. */
   readonly program: readonly string[];
 }
 
@@ -27,16 +27,16 @@ export interface CommandEntry<S = unknown> {
   readonly name: string;
   readonly summary: string;
   readonly description: string;
-  /** Examples and notes at the end of the help. */
+  /** Examples and notes that the help of the command shows at the end. */
   readonly examples: string;
-  /** The positional arguments: a Lease, with or without a program after `--`; absent for none. */
+  /** The positional arguments: a Lease, with or without a program after `--`. Undefined if there are none. */
   readonly takes?: 'lease' | 'lease and program';
   readonly settings: SettingsTable<S>;
-  /** Returns the problems of settings that do not fit the program after `--`. */
+  /** Returns the problems of settings that cannot be used together with the program after `--`. */
   contradictions?(input: CommandInput<S>): Contradictions;
-  /** Imports and runs the code of the command. Resolves to an exit code; without one, the exit code is 0. */
+  /** Imports and runs the code of the command. Resolves to an exit code, or to undefined for exit code 0. */
   run(input: CommandInput<S>, host: Host): Promise<number> | Promise<void>;
-  /** True to exit without waiting for a DNS lookup or a credential plugin in flight. */
+  /** True if the process exits without waiting for a DNS lookup or a credential plugin that is still running. */
   readonly exitsSoon?: true;
 }
 
@@ -217,7 +217,7 @@ not exist; 0 if the candidate was stopped before the command started.`,
   }),
 ];
 
-/** Checks the types of an entry: the type of its settings is known only inside the entry. */
+/** Lets TypeScript check an entry with the type of its own settings, and then returns it with the type of the list. */
 function command<S>(entry: CommandEntry<S>): CommandEntry {
   return entry as CommandEntry;
 }

@@ -21,8 +21,8 @@ export function completionCommand(stdout: TextOutput): Command {
 }
 
 /**
- * Returns the completions of `words`; the last word is incomplete. One completion per line, with a description after a
- * tab. The last line follows kubectl's protocol for plugins: `:0` if file names are also possible, else `:4`.
+ * Returns the possible completions of the last of `words`, one per line, with a description after a tab. The last line
+ * follows kubectl's protocol for plugins: `:0` if file names are also possible, otherwise `:4`.
  */
 export function completionLines(words: readonly string[], program: Command): string {
   const typed = words.at(-1) ?? '';
@@ -44,12 +44,12 @@ export function completionLines(words: readonly string[], program: Command): str
   return lines(typed, command.registeredArguments[rest.length]?.argChoices);
 }
 
-/** The first argument of a completion request from the scripts. kubectl calls its plugins in the same way. */
+/** The first argument with which a completion script calls this program. kubectl calls its plugins in the same way. */
 export const COMPLETE = '__complete';
 
 export const NAME = 'coordinated-leader-election';
 
-/** The name of the program as a kubectl plugin: `kubectl cle`. */
+/** The file name of the program as a kubectl plugin. Users call the plugin as `kubectl cle`. */
 export const PLUGIN = 'kubectl-cle';
 
 function lines(typed: string, suggestions: readonly string[] = [], mayBeFiles = false): string {
@@ -57,7 +57,7 @@ function lines(typed: string, suggestions: readonly string[] = [], mayBeFiles = 
   return `${[...fitting, mayBeFiles ? ':0' : ':4'].join('\n')}\n`;
 }
 
-/** The scripts request completions from the program, so they are never outdated. */
+/** The scripts ask this program for completions at each Tab, so completions always match the installed version. */
 const completionScripts = {
   bash: `_cle_complete() {
   local line

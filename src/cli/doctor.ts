@@ -18,7 +18,7 @@ export function showDiagnosis(settings: DoctorSettings, host: Host): Promise<num
   });
 }
 
-/** Formats the findings with their meaning and advice. Their counts follow at the end. */
+/** Formats the findings with their meaning and advice, and then the number of problems and of passed checks. */
 function findingsLines(findings: readonly NamedFinding[], layout: Layout): readonly string[] {
   const lines = findings.flatMap((finding) =>
     findingLines({ ...finding, name: finding.check, what: [finding.what] }, layout),

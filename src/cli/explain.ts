@@ -22,7 +22,7 @@ import {
   wrapped,
 } from './output.ts';
 
-/** Explains the leader of a Lease. Resolves to an exit code. */
+/** Prints why a Lease has its leader. Resolves to an exit code. */
 export function showExplanation(leaseName: string, settings: ExplainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const [{ election, now }, lock] = await Promise.all([
@@ -39,7 +39,7 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
   });
 }
 
-/** Formats the steps of a rehearsal, one per line, and then its outcome. */
+/** Formats the steps of a rehearsal, one per line. The last line says who leads at the end. */
 export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[] {
   const lines = tableLines(
     rehearsal.steps.map(({ atMs, text, reason: why }) => [
@@ -108,7 +108,7 @@ function coordinatorText(lock: LockHolder): string {
   return lock.kind === 'ours' ? lock.holder : `the one built into kube-apiserver (${lock.holder})`;
 }
 
-/** Notes before the steps, which assume this project's coordinator. */
+/** Notes above the simulated steps: the steps assume that a coordinator of this project runs, but none does. */
 const RESERVATIONS: Readonly<Partial<Record<LockHolder['kind'], string>>> = {
   none: 'Nothing happens: no coordinator runs. With a coordinator:',
   builtIn: 'By the rules of this project; the built-in coordinator, which decides here, takes longer.',
@@ -157,7 +157,7 @@ function strategySentences(strategy: StrategyAccount): readonly string[] {
   const { resolved, askedBy, others, onLease, writtenBy } = strategy;
   const by = (what: string, names: readonly string[]) =>
     names.length === 0 ? '' : `, ${what} by ${listed(names)}`;
-  // Only candidates that take part ask for a strategy.
+  // `askedBy` and `others` contain only live candidates, because only those determine the strategy.
   const unresolved =
     others.length === 0
       ? 'No live candidate asks for a strategy.'

@@ -24,7 +24,7 @@ export function runTransfer(lease: string, settings: TransferSettings, host: Hos
   });
 }
 
-/** Moves leaders off candidates. Resolves to an exit code. */
+/** Moves the lead from the selected candidates to other candidates. Resolves to an exit code. */
 export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const request = requestOf(settings, connection, host);
@@ -44,7 +44,7 @@ export function runUndrain(settings: UndrainSettings, host: Host): Promise<numbe
   });
 }
 
-/** With JSON or YAML output, prints only the outcome, not the progress. */
+/** Adds `tell`, which prints the progress. With JSON or YAML output, only the outcome is printed. */
 function requestOf<S extends { output: string }>(settings: S, connection: ClusterConnection, host: Host) {
   const tell = (line: string) => {
     if (settings.output === 'table') host.stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);

@@ -6,7 +6,7 @@ import { counted } from '../inspection/wording.ts';
 import type { Host } from '../support/host.ts';
 import { printable, printableJson, shortened } from '../support/text.ts';
 
-/** An output of the program. A terminal also has a width and colours. */
+/** An output stream of the program. `columns` is the width of a terminal. */
 export interface TextOutput {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -21,10 +21,10 @@ const FORMATS = {
   bad: 'red',
 } as const;
 
-/** The role of a piece of text. The colour depends on it. */
+/** The role of a piece of text. The role determines the colour. */
 export type Style = keyof typeof FORMATS;
 
-/** Colours text. Without colours, it returns the text unchanged. */
+/** Colours text. If the output has no colours, returns the text unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
 export const plain: Paint = (_style, text) => text;
@@ -32,25 +32,25 @@ export const plain: Paint = (_style, text) => text;
 const coloured: Paint = (style, text) => styleText(FORMATS[style], text, { validateStream: false });
 
 export interface Layout {
-  /** Column at which sentences are wrapped; undefined: no wrapping. Tables are never wrapped, as in kubectl. */
+  /** Maximum width of lines with sentences; undefined for no limit. Tables have no limit, as in kubectl. */
   readonly columns: number | undefined;
   readonly paint: Paint;
 }
 
 /**
- * Returns the layout of an output. Sentences are wrapped only for a terminal: in a pipe, users search them. Text is
- * coloured only for a terminal, and not with NO_COLOR or TERM=dumb.
+ * Returns the layout of the standard output. Sentences are wrapped only in a terminal: through a pipe, users search for
+ * sentences. Text is coloured only in a terminal, and not with NO_COLOR or TERM=dumb.
  */
 export function layoutFor({ stdout, env }: Host): Layout {
   const hasColours = stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
-  // An unknown width is reported as 0.
+  // Node reports an unknown width as 0.
   return { columns: (stdout.isTTY && stdout.columns) || undefined, paint: hasColours ? coloured : plain };
 }
 
-/** A cell of a table: plain or coloured text. */
+/** A cell of a table: text without a style, or text with a style. */
 export type Cell = string | { readonly text: string; readonly style: Style };
 
-/** A column of a table: its title, the cell of an item, and whether the table has this column. */
+/** A column of a table: its title, the function that returns the cell of an item, and whether the column is shown. */
 export type Column<T> = readonly [title: string, cell: (item: T) => Cell, isShown?: boolean];
 
 /** Returns the rows of a table: the titles, then one row for each item. */
@@ -61,14 +61,14 @@ export function rowsFor<T>(columns: readonly Column<T>[], items: readonly T[]): 
 
 const GAP = '   ';
 
-/** Maximum characters of a cell: enough for an identity with a pod name and a uuid. */
+/** Maximum characters of a cell. Enough for an identity that consists of a Pod name and a uuid. */
 const MAX_CELL_LENGTH = 100;
 
 const MAX_SENTENCE_LENGTH = 2000;
 
 /**
- * Formats a table with left-aligned columns. Each column has at least the width in `widths`. Long cells are cut. The last
- * column is not padded and may contain a sentence.
+ * Formats a table with left-aligned columns. Pads each cell to the width in `widths`, and cuts long cells. The last
+ * column may contain a sentence, so its cells are longer, and are not padded.
  */
 export function tableLines(
   rows: readonly (readonly Cell[])[],
@@ -96,7 +96,7 @@ export function widthsOf(rows: readonly (readonly Cell[])[]): readonly number[] 
   );
 }
 
-/** Wraps text at `columns` and gives all lines the same indent. A word that is too long gets its own line. */
+/** Wraps text at the width `columns`, and indents all lines. A word longer than this width gets a line of its own. */
 export function wrapped(text: string, columns: number | undefined, indent: string, bullet = ''): string {
   const start = `${indent}${bullet}`;
   const said = shortened(printable(text), MAX_SENTENCE_LENGTH);
@@ -117,7 +117,7 @@ export function leaseStyle({ isHeld, waitingFor }: Pick<LeaseStatus, 'isHeld' | 
   return waitingFor === undefined ? 'good' : 'warning';
 }
 
-/** The text for a value that an object does not have. */
+/** The text of a cell if the object does not have the value. */
 export const NONE = '<none>';
 
 export function noneFound(what: string, namespace: string): string {
@@ -125,10 +125,10 @@ export function noneFound(what: string, namespace: string): string {
   return `No ${what} found in ${namespace} namespace; -A looks into all of them.`;
 }
 
-/** The indent of the text below the heading of a finding. */
+/** The indent of the text below the heading of a finding: as wide as the severity and the gap after it. */
 export const FINDING_INDENT = ' '.repeat(9);
 
-/** A finding of `audit` or `doctor`. */
+/** A finding of `audit` or `doctor`, in the form in which it is printed. */
 interface PrintedFinding extends Omit<Finding, 'what'> {
   readonly name: string;
   readonly what: readonly string[];
@@ -146,13 +146,13 @@ export function findingLines(finding: PrintedFinding, { paint, columns }: Layout
   ];
 }
 
-/** Formats a value as JSON or YAML, without undefined fields. Characters that could harm a terminal are escaped. */
+/** Formats a value as JSON or YAML. Leaves out undefined fields, and escapes characters that could harm a terminal. */
 export function structured(value: object, format: 'json' | 'yaml'): string {
   const json = JSON.stringify(value, undefined, 2);
   return format === 'json' ? `${printableJson(json)}\n` : yaml(JSON.parse(json));
 }
 
-/** Prints a value in the format: as JSON, as YAML, or as the given lines. */
+/** Prints `value` as JSON or YAML. With another format, prints `lines` instead. */
 export function print(
   value: object,
   format: 'table' | 'wide' | 'json' | 'yaml',
@@ -167,7 +167,7 @@ export function printLines(lines: readonly string[], { stdout }: Host): void {
   stdout.write(lines.map((line) => `${line}\n`).join(''));
 }
 
-/** `1 error, 2 warnings` */
+/** Returns a text such as `1 error, 2 warnings`. */
 export function countedProblems(findings: readonly { readonly severity: Severity }[]): string {
   const { error = [], warning = [] } = Object.groupBy(findings, ({ severity }) => severity);
   return `${counted(error.length, 'error')}, ${counted(warning.length, 'warning')}`;
@@ -181,7 +181,7 @@ function yaml(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, node) {
-      // YAML supports JSON's escapes only in double quotes.
+      // `printableJson` writes the escapes of JSON. YAML supports these escapes only in double quotes.
       if (typeof node.value === 'string' && printableJson(node.value) !== node.value) {
         node.type = Scalar.QUOTE_DOUBLE;
       }

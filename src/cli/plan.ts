@@ -15,7 +15,7 @@ import { exitCode } from './exit-code.ts';
 import { stepLines } from './explain.ts';
 import { type Column, print, rowsFor, tableLines } from './output.ts';
 
-/** Prints the effect of planned changes to the candidates, step by step. Changes nothing. Resolves to an exit code. */
+/** Prints what planned changes of candidates would cause. Changes nothing in the cluster. Resolves to an exit code. */
 export function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const { rollout, output } = settings;

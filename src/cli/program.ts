@@ -13,12 +13,12 @@ import type { TextOutput } from './output.ts';
 /** The parts of the process that the program uses. */
 export interface ProgramParts {
   readonly version: string;
-  /** The name of the executed file. kubectl executes its plugin as `kubectl-cle`. */
+  /** The name of the executed file: `kubectl-cle` if kubectl executes this program as a plugin. */
   readonly invokedAs?: string;
   readonly env: Environment;
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
-  /** Runs a command. Resolves to its exit code. If it rejects, the program reports the error and the exit code is 1. */
+  /** Runs a command. Resolves to the exit code. If the promise rejects, the program reports the error and fails. */
   dispatch(command: CommandEntry, input: CommandInput<unknown>): Promise<number>;
 }
 
@@ -47,7 +47,7 @@ Every option has an environment variable: --lease-duration of run is CLE_LEASE_D
 CLE_SERVE_LISTEN, --once of demo is CLE_DEMO_ONCE.
 ${EXIT_CODES}`;
 
-/** Runs the program with these arguments. Resolves to an exit code. Never ends the process, and never rejects. */
+/** Runs the program with these arguments. Resolves to the exit code. Reports all errors, and never ends the process. */
 export async function runProgram(args: readonly string[], parts: ProgramParts): Promise<number> {
   let code: number = exitCode.ok;
   const program = commandLine(parts, (ended) => {
@@ -66,7 +66,8 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
 }
 
 /**
- * Accepts `-o=json` for `-o json`, as kubectl does. Arguments after `--` belong to another program and are not changed.
+ * Changes `-o=json` to `-ojson`, because kubectl accepts both forms, but Commander only the second. Does not change
+ * arguments after `--`: they belong to another program.
  */
 function withoutEqualsSigns(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
@@ -74,10 +75,10 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds a command if the arguments have none. With options: `run`, or `demo` for an option that only `demo` has.
- * Without options: `run` in a pod or if a variable of `run` is set, otherwise `demo`. A kubeconfig does not select
- * `run`: its current context may be any cluster. Does not use Commander's default command, because it would take a
- * mistyped command for an argument.
+ * Adds a command if the arguments name none. If there are options, adds `demo` if one of them exists only in `demo`,
+ * otherwise `run`. Without arguments, adds `run` in a pod or if an environment variable of `run` is set, otherwise
+ * `demo`. A kubeconfig does not select `run`, because its current context may be any cluster. Does not use the default
+ * command of Commander: Commander would treat a mistyped command as an argument of the default command.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;
@@ -132,12 +133,12 @@ function commandLine(parts: ProgramParts, onEnd: (code: number) => void): Comman
   return program;
 }
 
-/** Maximum characters of an error: a server or a plugin may have written its text. */
+/** Maximum characters of an error. A server or a credential plugin may have written a text of any length. */
 const MAX_ERROR_LENGTH = 4000;
 
 function report(error: unknown, stderr: TextOutput): number {
   if (error instanceof CommanderError) {
-    // Commander has already printed the message. It also throws for --help and --version, with exit code 0.
+    // Commander has already printed the message. Commander also throws for --help and --version, with exit code 0.
     return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
   }
   if (error instanceof SettingsError) {

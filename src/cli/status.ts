@@ -22,7 +22,7 @@ import {
   widthsOf,
 } from './output.ts';
 
-/** Prints the state of each Lease, once or until a signal. Resolves to an exit code. */
+/** Prints the state of each Lease once, or with `--watch` until a signal. Resolves to an exit code. */
 export function showStatus(settings: StatusSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     if (settings.watch) return await followStatus(settings, host, connection);
@@ -42,10 +42,10 @@ export function showStatus(settings: StatusSettings, host: Host): Promise<number
   });
 }
 
-/** Maximum number of priorities in one cell. */
+/** Maximum number of different priorities that one cell of the table shows. */
 const MAX_PRIORITIES = 3;
 
-/** Returns the header and a row for each Lease. Without times, a row changes only if other values change. */
+/** Returns the titles, and a row for each Lease. With `hasTimes: false`, leaves the times empty. */
 export function statusRows(
   statuses: readonly LeaseStatus[],
   { allNamespaces, output }: Pick<StatusSettings, 'allNamespaces' | 'output'>,
@@ -79,8 +79,8 @@ function failUnserved({ stderr }: Host): number {
 }
 
 /**
- * Prints the table, then a row for each Lease that has changed, as kubectl does. Prints no row if only times
- * have changed.
+ * Prints the table. Then, until a signal, prints a row for each Lease that changes, as `kubectl get --watch` does.
+ * Prints no row if only times have changed.
  */
 async function followStatus(
   settings: StatusSettings,
@@ -100,8 +100,8 @@ async function followStatus(
     settings,
     signal: AbortSignal.any([host.stopOn('SIGTERM', 'SIGINT'), refused.signal]),
     onError: (error: unknown) => {
-      // After the first table, the credentials are known to be valid. A later refusal comes from a server
-      // that has just started.
+      // After the first table, the credentials are known to be valid. A server that has just started may refuse valid
+      // credentials, so only warn, and let the watch retry.
       if (widths === undefined && hasStatus(error, 401, 403)) refused.abort(error);
       else warn(error);
     },
@@ -109,7 +109,7 @@ async function followStatus(
   for await (const { elections, now } of watchElections(watch)) {
     const statuses = elections.map((election) => statusOf(election, now));
     if (!hasPriorities && statuses.some(hasPriority)) {
-      // Print the whole table again with the new column.
+      // Print the whole table again, because it now has a column for priorities.
       hasPriorities = true;
       shown.clear();
       widths = undefined;
@@ -131,7 +131,7 @@ async function followStatus(
 
 const MAX_WARNING_LENGTH = 1000;
 
-/** Returns a function that prints warnings, and a repeated warning at most once a minute. */
+/** Returns a function that prints warnings. The function prints the same warning at most once a minute. */
 function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
   const isNew = createThrottle(() => clock.now());
   return (error) => {
@@ -144,13 +144,13 @@ function hasPriority({ priorities }: LeaseStatus): boolean {
   return priorities.length > 0;
 }
 
-/** Marks the holder of an expired Lease: it does not lead. */
+/** Returns the holder. Marks the holder of an expired Lease, because this holder does not lead. */
 function holderText({ holder, isHeld }: LeaseStatus): string {
   if (holder === '') return NONE;
   return isHeld ? holder : `${holder} (expired)`;
 }
 
-/** `2 Live, 1 Idle` */
+/** Returns a text such as `2 Live, 1 Idle`. */
 function candidatesText({ candidates }: LeaseStatus): string {
   return (
     Object.entries(candidates)
@@ -159,7 +159,7 @@ function candidatesText({ candidates }: LeaseStatus): string {
   );
 }
 
-/** `1 at 5, 2 at -1000 until 2026-11-22T23:10:00Z` */
+/** Returns how many candidates have each priority, such as `1 at 5, 2 at -1000 until 2026-11-22T23:10:00Z`. */
 function prioritiesText({ priorities }: LeaseStatus): string {
   if (priorities.length === 0) return '-';
   const texts = priorities.map(

@@ -7,13 +7,16 @@ import { annotationsOf, integerField, specOf, textField } from './raw-object.ts'
 /** The annotation with a candidate's int32 priority, in both API groups. Overrides `spec.priority` (rule 16). */
 export const PRIORITY_ANNOTATION = `${GROUP}/priority`;
 
-/** The annotation that says when that priority expires, in RFC 3339. */
+/** The annotation with the time, in RFC 3339, at which {@link PRIORITY_ANNOTATION} stops applying. */
 export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 
-/** Maximum characters of an invalid annotation in messages. */
+/** Maximum characters of an invalid annotation in a message. */
 const MAX_SHOWN = 100;
 
-/** If one annotation is invalid, both are ignored: otherwise, a temporary priority could become permanent. */
+/**
+ * Decodes the priority of a LeaseCandidate. Ignores both annotations if one of them is invalid: without a valid end, a
+ * temporary priority would become permanent.
+ */
 export function decodePriority(object: KubernetesObject): Priority {
   const lasting = integerField(specOf(object), 'priority') ?? 0;
   const annotations = annotationsOf(object);

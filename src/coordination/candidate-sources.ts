@@ -1,6 +1,6 @@
 import { type CandidateSource, GROUP } from '../election/model.ts';
 
-/** All versions of the API server's own LeaseCandidate, newest first. */
+/** All versions of the LeaseCandidate in the API server's own group, newest first. */
 const leaseCandidateVersions = ['v1beta1', 'v1alpha2', 'v1alpha1'] as const;
 
 export type LeaseCandidateVersion = (typeof leaseCandidateVersions)[number];
@@ -8,15 +8,15 @@ export type LeaseCandidateVersion = (typeof leaseCandidateVersions)[number];
 /** Group and version of this project's LeaseCandidate, a custom resource. */
 export const CUSTOM_API_VERSION = `${GROUP}/v1alpha1` as const;
 
-/** Group and version in which an API server may serve LeaseCandidates. */
+/** A group with a version in which an API server may serve LeaseCandidates. */
 export type CandidateApiVersion = `coordination.k8s.io/${LeaseCandidateVersion}` | typeof CUSTOM_API_VERSION;
 
-/** The versions that the embedded API server can serve. */
+/** The versions of LeaseCandidates that the embedded API server (`src/apiserver`) can serve. */
 export const servedCandidates = [...leaseCandidateVersions, CUSTOM_API_VERSION] as const;
 
 export type ServedCandidates = (typeof servedCandidates)[number];
 
-/** For each source: the resource, and its versions for discovery, newest version first. */
+/** For each source of candidates: the name of the resource, and the versions that discovery looks for, newest first. */
 export const candidateResources: Readonly<
   Record<CandidateSource, { readonly resource: string; readonly apiVersions: readonly CandidateApiVersion[] }>
 > = {
@@ -29,7 +29,10 @@ export const candidateResources: Readonly<
 
 export const candidateSources: readonly CandidateSource[] = ['native', 'custom'];
 
-/** Returns the source of LeaseCandidates with this `apiVersion`. Without an `apiVersion`, they are native. */
+/**
+ * Returns the source of a LeaseCandidate with this `apiVersion`. A candidate without one is native: the server omits
+ * the `apiVersion` of items in a list of its own API.
+ */
 export function sourceOf(apiVersion: string | undefined): CandidateSource {
   return apiVersion?.startsWith(`${GROUP}/`) ? 'custom' : 'native';
 }

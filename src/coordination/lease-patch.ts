@@ -22,12 +22,12 @@ export function newLease(
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: { namespace, name, ...annotations(notes) },
-    // Write "no holder" as '', because the built-in controller needs the field (rule 7).
+    // For "no holder", write an empty holderIdentity, because the built-in requires the field (rule 7).
     spec: grant ? { ...grantFields(grant), leaseTransitions: 0, strategy } : { holderIdentity: '', strategy },
   };
 }
 
-/** Returns the JSON merge patch of an UpdateLease. It contains only the changed fields, so all other fields stay. */
+/** Returns the JSON merge patch of an UpdateLease. The server keeps all fields that the patch does not contain. */
 export function leasePatch({ uid, resourceVersion, change, notes }: UpdateLease): RequestBody {
   return { metadata: { uid, resourceVersion, ...annotations(notes) }, spec: changedFields(change) };
 }
@@ -59,9 +59,9 @@ function changedFields(change: LeaseChange): RequestBody {
 }
 
 /**
- * Returns the fields of a grant. acquireTime and renewTime are equal until the holder renews. If the grant returns the
- * Lease to a holder that may still lead, acquireTime is a microsecond earlier: otherwise a coordinator that starts
- * later would assume that the holder does not lead yet (rule 12).
+ * Returns the fields of a grant, in which acquireTime equals renewTime: this shows that the holder has not renewed, so
+ * does not lead yet (rule 12). A grant that returns the Lease to a holder that may still lead must not show this. Its
+ * acquireTime is therefore a microsecond earlier.
  */
 function grantFields({
   holder,

@@ -1,6 +1,6 @@
 import type { MicroTime } from '../election/model.ts';
 
-// RFC 3339 as the API server parses it.
+// The form of an RFC 3339 timestamp that the API server accepts.
 const RFC_3339 =
   /^\d{4}-(?:0[1-9]|1[0-2])-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 /** The Gregorian calendar repeats after this many years. */
@@ -8,15 +8,17 @@ const CYCLE_YEARS = 400;
 const CYCLE_MS = Date.UTC(2000 + CYCLE_YEARS, 0) - Date.UTC(2000, 0);
 
 /**
- * Parses an RFC 3339 timestamp (metav1.Time or metav1.MicroTime) to the microsecond, and drops further
- * digits. A Date has only milliseconds. Returns undefined for an invalid timestamp.
+ * Parses an RFC 3339 timestamp (metav1.Time or metav1.MicroTime). Keeps microseconds, which a Date cannot hold, and
+ * drops further digits. Returns undefined for an invalid timestamp.
  */
 export function parseMicroTime(text: string): MicroTime | undefined {
   if (!RFC_3339.test(text)) return undefined;
-  // No Date.parse: every event has two timestamps, and splitting the text for it takes four times as long.
+  // Do not use Date.parse(), because splitting the text for it takes four times as long. Each watch event has two
+  // timestamps.
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
   const day = twoDigits(text, 8);
-  // Add a cycle: Date.UTC maps 0..99 to 1900..1999.
+  // Use a year that is 400 years later, and subtract these years afterwards: Date.UTC() maps the years 0 to 99 to 1900
+  // to 1999.
   const dayMs = Date.UTC(year + CYCLE_YEARS, twoDigits(text, 5) - 1, day) - CYCLE_MS;
   // The API server refuses a day that does not exist, such as February 30.
   if (new Date(dayMs).getUTCDate() !== day) return undefined;
@@ -32,7 +34,7 @@ export function parseMicroTime(text: string): MicroTime | undefined {
   return BigInt(ms) * 1000n + BigInt(micros);
 }
 
-/** Reads `hh:mm`. */
+/** Converts the `hh:mm` at `index` to minutes. */
 function minutesAt(text: string, index: number): number {
   return twoDigits(text, index) * 60 + twoDigits(text, index + 3);
 }
@@ -49,7 +51,7 @@ function digit(text: string, index: number): number {
 const EARLIEST = BigInt(Date.parse('0000-01-01T00:00:00.000Z')) * 1000n;
 const LATEST = BigInt(Date.parse('9999-12-31T23:59:59.999Z')) * 1000n + 999n;
 
-/** Formats a metav1.MicroTime, six decimals in UTC. A moment out of range becomes the nearest valid one. */
+/** Formats a metav1.MicroTime: UTC, six decimals. A time out of range becomes the nearest one in range. */
 export function formatMicroTime(time: MicroTime): string {
   const written = time < EARLIEST ? EARLIEST : time > LATEST ? LATEST : time;
   const micros = ((written % 1000n) + 1000n) % 1000n;
@@ -57,7 +59,7 @@ export function formatMicroTime(time: MicroTime): string {
   return `${milliseconds.slice(0, -1)}${micros.toString().padStart(3, '0')}Z`;
 }
 
-/** Formats a moment as metav1.Time, which has whole seconds. */
+/** Formats a time as metav1.Time, which has whole seconds. Drops the fraction. */
 export function formatSeconds(time: MicroTime): string {
   return formatMicroTime(time).replace(/\.\d+/, '');
 }

@@ -16,8 +16,8 @@ const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
 
 /**
- * Decodes the part of a v1 Pod that shows the end of a holder (rule 17). Never throws: an invalid field counts as not
- * set, and proves nothing. Drops all other fields, because a cluster has thousands of Pods.
+ * Decodes the fields of a v1 Pod that can prove the end of a holder (rule 17). Never throws: an invalid field counts as
+ * not set, and proves nothing. Drops all other fields to save memory, because a cluster has thousands of Pods.
  */
 export function decodePod(object: KubernetesObject): Pod {
   const { metadata } = object;
@@ -51,19 +51,22 @@ export function decodePod(object: KubernetesObject): Pod {
   };
 }
 
-/** Maximum length of a hostname. The kubelet truncates a longer Pod name. */
+/** Maximum characters of a hostname. For a longer Pod name, the kubelet truncates the hostname. */
 const LONGEST_HOSTNAME = 63;
 
 function hostnameOf(spec: JsonObject, podName: string): string {
   return textField(spec, 'hostnameOverride') ?? textField(spec, 'hostname') ?? shortHostname(podName);
 }
 
-/** Returns the hostname of a Pod with this name, as the kubelet makes it. */
+/** Returns the hostname that the kubelet gives to a Pod with this name. */
 export function shortHostname(podName: string): string {
   return podName.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, '');
 }
 
-/** Reads ContainersReady, because other programs may change the condition Ready. */
+/**
+ * Returns since when a container of the Pod is not ready; undefined if all are ready. Reads the condition
+ * ContainersReady, because other programs may change the condition Ready.
+ */
 function unreadySince(status: JsonObject): bigint | undefined {
   const condition = objectsIn(status, 'conditions').find(({ type }) => type === 'ContainersReady');
   return condition?.['status'] === 'False' ? timeIn(condition, 'lastTransitionTime') : undefined;
@@ -93,7 +96,10 @@ function endedInstance(fields: JsonObject): EndedInstance {
   };
 }
 
-/** The kubelet writes the Unix epoch for an unknown time. */
+/**
+ * Returns a time of a container or a condition; undefined if it is absent or unknown. For an unknown time, the kubelet
+ * writes the Unix epoch.
+ */
 function timeIn(fields: JsonObject, name: string): bigint | undefined {
   const time = timeField(fields, name);
   return time === undefined || time <= 0n ? undefined : time;

@@ -6,7 +6,7 @@ import type { RequestBody } from './lease-patch.ts';
 import { formatMicroTime } from './micro-time.ts';
 import { annotationsOf, textField } from './raw-object.ts';
 
-/** The annotation that `transfer` and `drain` write, as JSON: the priority that they set, and the priority before. */
+/** The annotation that `transfer` and `drain` write: JSON with the priority that they set, and the former one. */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
 export interface PriorityChange {
@@ -15,13 +15,13 @@ export interface PriorityChange {
   readonly until: MicroTime;
 }
 
-/** The values of the two priority annotations; null if absent. */
+/** The values of the two priority annotations; null for an absent annotation. */
 interface Annotations {
   readonly priority: string | null;
   readonly until: string | null;
 }
 
-/** Returns the JSON merge patch that sets a priority and stores the former values for {@link priorityRemoval}. */
+/** Returns the JSON merge patch that sets a priority, and stores the former values for {@link priorityRemoval}. */
 export function priorityPatch(
   object: KubernetesObject,
   { by, priority, until }: PriorityChange,
@@ -30,7 +30,10 @@ export function priorityPatch(
   return patchOf(object, written, JSON.stringify({ by, ...written, before: valuesBefore(object) }));
 }
 
-/** Returns the patch that undoes a command's priority, if there is one. Keeps values that a user has written since. */
+/**
+ * Returns the JSON merge patch that undoes the priority of `drain` or `transfer`; undefined if neither of them has set
+ * one. The patch keeps values that a user has written since.
+ */
 export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
   return markOn(object) && patchOf(object, valuesBefore(object), null);
 }
@@ -45,12 +48,12 @@ function patchOf(
     [PRIORITY_UNTIL_ANNOTATION]: until,
     [PRIORITY_SET_BY_ANNOTATION]: mark,
   };
-  // The patch has the uid, because a later candidate with the same name is another program. It has no
-  // resourceVersion, because a renewal must not make it fail.
+  // The patch names the uid, because a later candidate with the same name is another program. It names no
+  // resourceVersion, because a renewal of the candidate must not make the patch fail.
   return { metadata: { uid: object.metadata.uid ?? '', annotations } };
 }
 
-/** Returns the present values. If a command has written them, returns the values that it replaced. */
+/** Returns the present values; if `drain` or `transfer` has written them, the values before that command. */
 function valuesBefore(object: KubernetesObject): Annotations {
   const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
   const present = valuesIn({ priority, until });
@@ -59,7 +62,10 @@ function valuesBefore(object: KubernetesObject): Annotations {
   return isOfCommand ? mark.before : present;
 }
 
-/** Returns the values that a command has written, and those that it replaced. All null if invalid. */
+/**
+ * Returns the values that `drain` or `transfer` has written, and the values `before` that command; undefined without
+ * {@link PRIORITY_SET_BY_ANNOTATION}. If that annotation is invalid, all values are null.
+ */
 function markOn(object: KubernetesObject) {
   const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);
   if (text === undefined) return undefined;

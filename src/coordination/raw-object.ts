@@ -3,18 +3,21 @@ import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { parseMicroTime } from './micro-time.ts';
 
-/** Strings that many objects contain, such as namespaces, versions and names of Leases. */
+/** Strings that many objects contain and share in memory, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
 const MAX_COMMON = 1000;
-/** Maximum characters of a shared string, which outlives its objects. A Kubernetes name has at most 253. */
+/** Maximum characters of a string in `common`, which outlives its objects. A Kubernetes name has at most 253. */
 const LONGEST_COMMON = 256;
 
-/** Returns `known` if it equals `text`. Then only one string stays in memory, not one per event. */
+/** Returns `known`, from the object's former state, if it equals `text`. Both states then share one string. */
 export function keptText<T extends string | undefined>(text: T, known: string | undefined): T {
   return text === known ? (known as T) : text;
 }
 
-/** Like {@link keptText}, for a string that other objects may also contain. */
+/**
+ * Returns a string equal to `text` that is already in memory, if there is one: `known`, or the same string of another
+ * object. Otherwise returns `text`.
+ */
 export function commonText<T extends string | undefined>(text: T, known: string | undefined): T {
   if (text === undefined) return text;
   if (text.length > LONGEST_COMMON) return keptText(text, known);
@@ -26,19 +29,19 @@ export function commonText<T extends string | undefined>(text: T, known: string 
   return text;
 }
 
-/** Returns the object's spec; empty if a CRD or an old server allows none. */
+/** Returns the object's spec; an empty object if it has no spec, which a CRD or an old server may allow. */
 export function specOf(object: JsonObject): JsonObject {
   const spec = object['spec'];
   return isJsonObject(spec) ? spec : {};
 }
 
-/** Returns the object's annotations; empty if it has none. */
+/** Returns the object's annotations; an empty object if it has none. */
 export function annotationsOf({ metadata }: KubernetesObject): JsonObject {
   const annotations = metadata['annotations'];
   return isJsonObject(annotations) ? annotations : {};
 }
 
-/** Returns the objects in a list; empty if the field is not a list. */
+/** Returns the objects in a field that is a list, without other values; empty if the field is not a list. */
 export function objectsIn(fields: JsonObject, name: string): readonly JsonObject[] {
   const list = fields[name];
   return Array.isArray(list) ? list.filter((one) => isJsonObject(one)) : [];
@@ -61,7 +64,7 @@ export function timeField(fields: JsonObject, name: string): MicroTime | undefin
   return text === undefined ? undefined : parseMicroTime(text);
 }
 
-/** Returns the managers that own a field such as `['spec', 'holderIdentity']`, according to managedFields. */
+/** Returns the field managers that own a field such as `['spec', 'holderIdentity']`, by metadata.managedFields. */
 export function ownersOf(object: KubernetesObject | undefined, path: readonly string[]): readonly string[] {
   if (!object) return [];
   const owners = objectsIn(object.metadata, 'managedFields').flatMap(({ manager, fieldsV1 }) =>

@@ -22,7 +22,7 @@ function inNamespace(namespace: string): string {
   return namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
 }
 
-/** Returns the namespaces to watch. Without `namespaces`, returns '', which stands for all namespaces. */
+/** Returns the namespaces to watch. If `namespaces` is empty, returns only '', which stands for all namespaces. */
 export function watchedNamespaces(namespaces: readonly string[]): readonly string[] {
   return namespaces.length === 0 ? [''] : namespaces;
 }

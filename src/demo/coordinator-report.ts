@@ -11,7 +11,8 @@ import { changeEvents, nameCandidates, nameSome } from '../telemetry/lease-event
 import type { Tell } from './demo-state.ts';
 
 /**
- * Returns an observer that reports a coordinator's decisions, writes and errors. Reports repeated decisions once.
+ * Returns an observer that reports a coordinator's decisions, writes and errors. If consecutive decisions about one
+ * Lease have the same reason and write nothing, only the first of these decisions is reported.
  * @param ownLease the Lease of the demo. Reports omit its name.
  */
 export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): ObserveController {
@@ -29,7 +30,7 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
   return (event) => {
     switch (event.type) {
       case 'decided':
-        // Writes are reported in 'written'.
+        // A decision that changes the cluster is reported in 'written', after its write has succeeded.
         if (!changesCluster(event.decision)) report(event.key, event.decision, event.input);
         break;
       case 'written':
@@ -57,8 +58,8 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
 }
 
 /**
- * Describes a decision: what it does, in the words of the Events, or what it waits for. Adds why the other candidates
- * were not chosen. The text depends on the decision's reason.
+ * Describes what a decision does, in the words of the Events, or what the Lease waits for. If the decision chooses a
+ * candidate, adds why the other candidates were not chosen.
  */
 export function describeDecision(decision: Decision, input: ElectionInput, now: Now): string {
   const { actions, reason } = decision;

@@ -3,17 +3,17 @@ import type { Reason } from '../election/decision.ts';
 import type { CandidateState } from '../election/view.ts';
 
 export interface DemoState {
-  /** `default/demo` */
+  /** The Lease of the demo: `default/demo`. */
   readonly leaseKey: string;
   readonly lease: LeaseState | undefined;
-  /** Best candidate first. */
+  /** The candidates, the best one first. */
   readonly candidates: readonly CandidateRow[];
   readonly reason: Reason;
   readonly events: readonly DemoEvent[];
 }
 
 export interface LeaseState {
-  /** `holder`, `preferredHolder` and `strategy` are empty if the Lease has none. */
+  /** `holder`, `preferredHolder` and `strategy` are '' if the field of the Lease is not set. */
   readonly holder: string;
   readonly preferredHolder: string;
   readonly strategy: string;
@@ -24,9 +24,9 @@ export interface LeaseState {
 }
 
 /**
- * The condition of a candidate: according to its program if the demo runs it, otherwise according to the election.
- * `yielding`: the candidate still leads, but no longer renews, because another candidate is preferred. `elected`: the
- * candidate has not taken up its grant.
+ * The condition of a candidate. It depends on the program of the candidate and on the Lease, and is otherwise the state
+ * of the candidate in the election. `yielding`: the candidate still leads, but no longer renews, because another
+ * candidate is preferred. `elected`: the candidate holds the Lease, but has not taken up its grant.
  */
 export type Condition =
   | 'leading'
@@ -46,19 +46,19 @@ export interface CandidateRow {
 }
 
 export interface DemoEvent {
-  /** The wall clock, in microseconds since the Unix epoch. */
+  /** When the event happened, by the wall clock, in microseconds since the Unix epoch. */
   readonly at: bigint;
-  /** The actor: the name of a candidate, `coordinator` or `you`. */
+  /** The actor: the name of a candidate, `coordinator`, `server`, `status page` or `you`. */
   readonly who: string;
   readonly text: string;
-  /** True when a user should act. */
+  /** True for a problem. The live screen shows the event in yellow. */
   readonly isTrouble: boolean;
 }
 
-/** Receives events, in order. Must not throw. */
+/** Records an event: `who` is the actor, and `text` says what the actor does. Must not throw. */
 export type Tell = (who: string, text: string, isTrouble?: boolean) => void;
 
-/** `13:24:05.123`, in UTC like all times in Kubernetes. */
+/** Formats a time as `13:24:05.123`, in UTC like all times in Kubernetes. */
 export function timeOfDay(at: bigint): string {
   return formatMicroTime(at).slice(11, 23);
 }

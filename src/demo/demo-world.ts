@@ -15,7 +15,7 @@ import { createSampleCast } from './sample-cast.ts';
 
 interface DemoWorldParts {
   readonly clock: Clock;
-  /** Creates a client with this number of connections. The world closes it. */
+  /** Creates a client with this number of connections. The demo world closes the client when it stops. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: RunSettings;
   readonly timing: SampleTiming;
@@ -29,7 +29,7 @@ const LEASE_KEY = leaseKey(LEASE.namespace, LEASE.leaseName);
 /** Number of stored events: more than a terminal has lines. */
 const REMEMBERED = 200;
 
-/** Connections of the candidates: each candidate watches and renews. */
+/** Number of connections that the candidates share. Each candidate has watches and sends renewals. */
 const CONNECTIONS = 8;
 
 export type DemoWorld = ReturnType<typeof createDemoWorld>;
@@ -63,12 +63,12 @@ export function createDemoWorld(parts: DemoWorldParts) {
   return {
     commands: cast.commands,
     tell,
-    /** Starts the candidates before the coordinator, so that its first election includes all of them. */
+    /** Starts the candidates before the coordinator, so that the first election includes all candidates. */
     async start(): Promise<void> {
       await cast.start();
       if (!isStopping) coordinator.start();
     },
-    /** Stops everything. May be called at any time. */
+    /** Stops the candidates and the coordinator. May be called at any time, even during `start`. */
     async stop(): Promise<void> {
       isStopping = true;
       cast.stop();
@@ -110,7 +110,9 @@ export function candidateRow(
   return { name, binaryVersion, emulationVersion, strategy, condition };
 }
 
-/** Orders candidates: the best first; candidates that can never lead last. */
+/**
+ * Compares two candidates for sorting: the best candidate comes first, and candidates that can never lead come last.
+ */
 export function compareForElection(a: LeaseCandidate, b: LeaseCandidate): number {
   const { isElectable, compare } = oldestEmulationVersion;
   if (isElectable(a) && isElectable(b)) return compare(a, b);

@@ -47,7 +47,10 @@ const CONDITION_STYLES: Partial<Readonly<Record<Condition, Style>>> = {
   idle: 'dim',
 };
 
-/** Minimum lines for events. To reach it, the frame drops gaps and hints, and then shortens the table. */
+/**
+ * Minimum number of lines for events. If there is less room, the frame omits the title, the gaps and the hints, and
+ * then shortens the table.
+ */
 const WANTED_LOG_LINES = 6;
 const MAX_BAR_LENGTH = 40;
 const NAME_COLUMNS = 24;
@@ -77,13 +80,16 @@ export function renderFrame(
   return [...above, ...table, ...gap, ...log, ...below].slice(0, rows);
 }
 
-/** Wraps text at `columns`. Splits a word that is longer than that. */
+/** Wraps text at `columns`. Splits a word that is longer than a line. */
 export function wrapText(text: string, columns: number): readonly string[] {
   const width = Math.max(1, columns);
   return text.match(new RegExp(`\\S.{0,${width - 1}}(?=\\s|$)|\\S{1,${width}}`, 'g')) ?? [''];
 }
 
-/** Always adds colours: styleText() would check this process's own stream. The caller removes them. */
+/**
+ * Adds colours, even if the terminal does not support them. Without `validateStream: false`, styleText() would check
+ * the stream of this process instead of the host's. showLive() removes the colours if necessary.
+ */
 function paint(style: Style | undefined, text: string): string {
   return style === undefined ? text : styleText(style, text, { validateStream: false });
 }
@@ -132,7 +138,7 @@ function tableLines({ candidates, lease }: DemoState, rows: number): readonly st
   ].slice(0, rows);
 }
 
-/** `*` for the holder, `>` for the preferredHolder. */
+/** Returns the mark before a candidate: `*` for the holder, `>` for the preferredHolder. */
 function markOf({ name }: CandidateRow, lease: LeaseState | undefined): string {
   if (lease?.holder === name) return paint('bold', '* ');
   return lease?.preferredHolder === name ? paint('bold', '> ') : '  ';
@@ -143,7 +149,7 @@ function preferenceOf({ strategy }: CandidateRow, lease: LeaseState | undefined)
   return isUsual ? '' : paint('yellow', `, wants ${printable(strategy)}`);
 }
 
-/** Renders the last events. Pads them to `rows` lines, so that the parts below do not move. */
+/** Renders the last events. Adds empty lines up to `rows` lines, so that the parts below do not move. */
 function logLines(events: readonly DemoEvent[], rows: number, columns: number): readonly string[] {
   const lines: string[] = [];
   for (const event of events.toReversed()) {

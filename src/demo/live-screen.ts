@@ -5,18 +5,18 @@ import { type Host, untilAborted } from '../support/host.ts';
 import type { DemoWorld } from './demo-world.ts';
 import { type FrameSurroundings, KEYS, type KeyCommand, renderFrame } from './frame.ts';
 
-/** Interval of frames, in milliseconds. Short enough for bars to shrink smoothly. */
+/** Interval between two frames, in milliseconds. Short enough for the bar of the Lease to shrink smoothly. */
 const FRAME_MS = 100;
 
-// Switches to the alternate screen, so that the former content is restored at the end. Hides the cursor.
-// Makes the terminal cut long lines.
+// ENTER switches to the alternate screen, hides the cursor, and makes the terminal cut long lines. LEAVE undoes all
+// this, which also restores the former content of the screen.
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l';
 const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l';
 const TO_START = '\x1b[H';
 const CLEAR_LINE = '\x1b[2K';
 const CLEAR_BELOW = '\x1b[J';
 
-/** Starts the world and shows it in the terminal until the user quits or `stop` aborts. */
+/** Starts the world of the demo, and shows it in the terminal until the user quits or `stop` aborts. */
 export async function showLive(
   world: DemoWorld,
   { stdin, stdout, clock, env, beforeExit }: Host,
@@ -37,7 +37,7 @@ export async function showLive(
     const text = lines
       .map((line) => CLEAR_LINE + (hasColors ? line : stripVTControlCharacters(line)))
       .join('\r\n');
-    // Include the size: after a resize, the terminal may have moved the old frame.
+    // Include the size, to draw again after a resize: the terminal may have moved the old frame.
     const frame = `${columns} ${rows} ${text}`;
     if (frame !== shown) stdout.write(`${TO_START}${text}${CLEAR_BELOW}`);
     shown = frame;
@@ -46,8 +46,8 @@ export async function showLive(
     if (command === 'quit') over.resolve();
     else world.commands[command]().catch(over.reject);
   });
-  // Synchronous, so that it works during a crash. Runs only once: a second run would move the cursor over an
-  // error message.
+  // Restores the terminal. The function is synchronous, so that it also works during a crash. It is called only once: a
+  // second call would move the cursor over an error message.
   const leave = () => {
     forgetExit();
     cancelTimer();
@@ -65,10 +65,10 @@ export async function showLive(
   }
 }
 
-/** Calls `onKey` for each known key, until the returned function is called. */
+/** Calls `onKey` when the user presses a known key, until the returned function is called. */
 export function readKeys(input: ReadStream, onKey: (command: KeyCommand) => void): () => void {
   const onKeypress = (_text: string | undefined, { name = '', ctrl, meta }: Key) => {
-    // In raw mode, the terminal sends no signals for these keys.
+    // In raw mode, Ctrl+C sends no signal and Ctrl+D does not end the input, so handle these keys here.
     const isEnd = ctrl && (name === 'c' || name === 'd');
     const command = isEnd ? 'quit' : ctrl || meta ? undefined : KEYS[name]?.command;
     if (command) onKey(command);

@@ -24,7 +24,9 @@ import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
 import { runTour, tourScript } from './tour.ts';
 
-/** Shorter than usual, so that a failover takes seconds. */
+/**
+ * The timing of the sample candidates. The times are shorter than usual, so that a failover takes only a few seconds.
+ */
 const TIMING: SampleTiming = {
   leaseDurationMs: 4000,
   renewDeadlineMs: 2000,
@@ -37,8 +39,8 @@ const HOST = '127.0.0.1';
 const MAX_LINE_LENGTH = 1000;
 
 /**
- * Runs the demo until a signal: an API server, the coordinator and sample candidates. With `once`, runs the tour
- * instead.
+ * Runs the demo until the user quits or this process gets a signal. The demo consists of an API server, the coordinator
+ * and sample candidates. With `once`, runs the tour and returns.
  * @throws {TourError} if the tour fails.
  */
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
@@ -94,7 +96,7 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
   }
 }
 
-/** Starts a coordination API server on a free port. `onError` gets internal errors. */
+/** Starts the API server of the demo on a free port. `onError` gets the internal errors of this server. */
 async function startDemoServer(clock: Clock, onError: (error: unknown) => void) {
   const { ca, cert, key } = await generateCertificate([HOST], clock);
   const token = generateToken(randomBytes(16));
@@ -110,10 +112,10 @@ async function startDemoServer(clock: Clock, onError: (error: unknown) => void) 
 
 /**
  * Stores a kubeconfig until the process ends. Returns its path.
- * @throws {Error} that names the temporary directory, if it cannot be used.
+ * @throws {Error} that names the temporary directory, if this directory cannot be used.
  */
 function storeKubeconfig(text: string, { beforeExit }: Host): string {
-  // mkdtemp makes the directory private.
+  // Only this user can access the directory that mkdtemp creates.
   const directory = withContext(`The temporary directory ${tmpdir()}`, () =>
     mkdtempSync(join(tmpdir(), 'cle-demo-')),
   );
@@ -161,7 +163,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   linux: ['xdg-open'],
 };
 
-/** Returns the command that opens `url`; undefined if there is no desktop. */
+/** Returns the command that opens `url` in a browser; undefined without a desktop, for example in CI or over SSH. */
 export function openerFor(url: string, env: Environment, system = platform()): readonly string[] | undefined {
   const isElsewhere = env['CI'] || env['SSH_CONNECTION'] || env['SSH_TTY'] || env['BROWSER'] === 'none';
   const hasScreen = system !== 'linux' || env['DISPLAY'] || env['WAYLAND_DISPLAY'];

@@ -11,13 +11,13 @@ interface SampleCandidateParts {
   readonly identity: SampleIdentity;
   readonly timing: SampleTiming;
   readonly onLeading: (isLeading: boolean) => void;
-  /** Called for an error. The candidate retries. */
+  /** Called for an error in the candidate. The candidate itself retries what has failed. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
 export type SampleCandidate = ReturnType<typeof createSampleCandidate>;
 
-/** Creates a program that takes part in an election and does no work. It can be paused, and it can crash. */
+/** Creates a program that takes part in an election and does no work. The program can be paused, and can crash. */
 export function createSampleCandidate(parts: SampleCandidateParts) {
   const { client, clock, identity, timing, onLeading, onTrouble } = parts;
   const { leaseName, name, stoppingMs, ...asked } = { ...identity, ...timing };
@@ -54,11 +54,11 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
     get life() {
       return end ?? (simulated.isPaused() ? 'paused' : 'running');
     },
-    /** True while the program leads, also while it is stopping. */
+    /** True while the program leads, also while the program is stopping. */
     get isLeading(): boolean {
       return end === undefined && isLeading;
     },
-    /** Starts the program. Resolves when its LeaseCandidate is published; never if the program ends first. */
+    /** Starts the program. Resolves when the LeaseCandidate is published, and never if the program ends before. */
     start(): Promise<void> {
       running = participant.run(stopping.signal);
       return participant.published;
@@ -67,12 +67,12 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
       if (end === undefined) simulated.pause();
     },
     resume: simulated.resume,
-    /** Ends the program at once, without a release. */
+    /** Ends the program at once. The program does not release the Lease. */
     crash(): void {
       end ??= 'crashed';
       simulated.kill();
     },
-    /** Stops the program: releases the Lease and deletes its LeaseCandidate. */
+    /** Stops the program. The program then releases the Lease and deletes its LeaseCandidate. */
     async leave(): Promise<void> {
       end ??= 'left';
       stopping.abort();
@@ -85,7 +85,7 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
 export interface SampleIdentity {
   readonly namespace: string;
   readonly leaseName: string;
-  /** The name of its LeaseCandidate, which is also its holderIdentity. */
+  /** The name of the LeaseCandidate. The program also uses it as holderIdentity. */
   readonly name: string;
   readonly binaryVersion: string;
   readonly emulationVersion: string;
@@ -93,11 +93,14 @@ export interface SampleIdentity {
 }
 
 export interface SampleTiming extends ElectorTiming {
-  /** Time from the end of leadership until the program has stopped, in milliseconds. */
+  /** Time that the program takes to stop its work after it is told to stop leading, in milliseconds. */
   readonly stoppingMs: number;
 }
 
-/** A simulated process with its own clock and client. It can be paused, as by SIGSTOP, and killed without any cleanup. */
+/**
+ * A simulated process with its own clock and client. The process can be paused, as by SIGSTOP, and killed without any
+ * cleanup.
+ */
 function createProcess(client: KubernetesClient, clock: Clock) {
   const ending = new AbortController();
   const timers = new Set<() => void>();
@@ -138,7 +141,10 @@ function createProcess(client: KubernetesClient, clock: Clock) {
     if (ending.signal.aborted) await new Promise<never>(() => {});
   }
 
-  /** While the process is paused, it sends no request and gets no answer. If it ends, the call never settles. */
+  /**
+   * Makes a call for the simulated process. While the process is paused, it sends no request and gets no answer. If the
+   * process is killed, the returned promise never settles.
+   */
   async function outlive<T>(call: () => Promise<T>): Promise<T> {
     await untilRunning();
     try {

@@ -23,7 +23,10 @@ const STRATEGY = 'OldestEmulationVersion';
 /** A strategy that this coordinator does not know. */
 const OTHER_STRATEGY = 'example.com/NewestFirst';
 
-/** Creates the programs of the demo, and the commands for them. The commands report errors and never reject. */
+/**
+ * Creates the programs of the demo, and the commands for these programs. A command that is not possible now reports
+ * this with `tell`, and does not reject.
+ */
 export function createSampleCast({ client, clock, lease, timing, tell }: SampleCastParts) {
   const members = new Map<string, SampleCandidate>();
   let named = 0;
@@ -88,7 +91,7 @@ export function createSampleCast({ client, clock, lease, timing, tell }: SampleC
       if (minor <= 0) return complain('there is no older version');
       await add(`1.${minor - 1}.0`);
     },
-    /** Starts a candidate that asks for another strategy. If one is running already, stops it instead. */
+    /** Starts a candidate that asks for another strategy. If such candidates exist already, stops them instead. */
     async conflictOrResolve(): Promise<void> {
       const rivals = all().filter(({ identity }) => identity.strategy !== STRATEGY);
       await Promise.all(rivals.map(dismiss));

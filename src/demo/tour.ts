@@ -13,7 +13,7 @@ export interface TourStep {
   readonly expectation: string;
   act(commands: DemoCommands): Promise<void>;
   isDone(state: DemoState): boolean;
-  /** How long the result must be stable, in milliseconds. */
+  /** How long the expected result must last without interruption, in milliseconds. Default: 0. */
   readonly staysForMs?: number;
 }
 
@@ -24,7 +24,10 @@ export class TourError extends Error {
 
 const LOOK_MS = 50;
 
-/** Extra time for each step: a coordinator first waits for a possible former holder. */
+/**
+ * Timeout of a step, in addition to one Lease duration, in milliseconds. It is long, because a coordinator that starts
+ * may first wait for a former holder (rule 8).
+ */
 const SLACK_MS = 30_000;
 
 interface TourParts {
@@ -54,7 +57,7 @@ export async function runTour(parts: TourParts): Promise<void> {
 }
 
 /**
- * The tour: elect, failover, preempt, conflict, recovery. Uses the names of the sample candidates.
+ * Returns the steps of the tour: elect, failover, preempt, conflict, recovery. The steps name the sample candidates.
  * @param start starts the world with its three candidates.
  */
 export function tourScript(start: () => Promise<void>): readonly TourStep[] {

@@ -25,31 +25,34 @@ import {
   servedCandidateApis,
 } from './elections.ts';
 
-/** A Lease, and the renewals of its present holder that this process has seen. */
+/** A Lease, and the renewals by its present holder that this process has seen. */
 export interface WatchedLease {
   readonly lease: Lease;
   readonly createdAt: MicroTime | undefined;
   readonly renewals: SeenRenewals;
 }
 
-/** Observed renewals, on the monotonic clock. Omits the first one: it directly follows the acquisition. */
+/**
+ * The renewals that this process has seen, on its monotonic clock. Omits the first renewal after an acquisition: the
+ * holder writes this renewal at once, not after the usual interval.
+ */
 interface SeenRenewals {
   readonly count: number;
   readonly firstAt: Instant;
-  /** The last renewal, or the first sight of the holder. */
+  /** When this process saw the last renewal. Before any renewal: when it first saw this holder. */
   readonly lastAt: Instant;
-  /** The longest time without a renewal, in milliseconds. */
+  /** The longest time without a renewal that this process saw, in milliseconds. */
   readonly longestMs: number;
-  /** The last interval between two renewTimes, in milliseconds. Both are from the holder's clock. */
+  /** The difference of the last two renewTimes, in milliseconds. The holder has written both, by its own clock. */
   readonly stampedMs: number;
 }
 
-/** A part of the cluster that the audit could not read and treats as unknown. */
+/** A part of the cluster that the audit could not read, and therefore treats as unknown. */
 export interface UnreadPart {
   readonly what: 'pods' | 'leasecandidates' | 'renewals';
   /** The server's answer, such as `403 Forbidden`, or another error. */
   readonly why: string;
-  /** The missing permission, such as `list pods`; undefined if there is another cause. */
+  /** The missing permission, such as `list pods`; undefined if the cause is not a missing permission. */
   readonly grant: string | undefined;
 }
 
@@ -59,7 +62,7 @@ export interface AuditObservation {
   readonly leases: readonly WatchedLease[];
   readonly heartbeats: Heartbeats;
   readonly candidates: readonly LeaseCandidate[];
-  /** Undefined if the audit could not list Pods. */
+  /** All Pods; undefined if the audit could not list Pods. */
   readonly pods: readonly AuditedPod[] | undefined;
   readonly unread: readonly UnreadPart[];
   /** When the observation of the Leases ended. */
@@ -69,20 +72,21 @@ export interface AuditObservation {
 }
 
 interface AuditRequest extends Omit<ClusterScope, 'settings'> {
-  /** How long to watch, in milliseconds; 0 to look once. */
+  /** How long to watch Leases, in milliseconds. With 0, the audit only lists them once. */
   readonly watchMs: number;
   readonly signal: AbortSignal;
   readonly onWatch: (leases: number) => void;
 }
 
-/** Each API server renews a Lease with this label, to show the other servers that it runs. */
+/** Each API server renews its own Lease with this label, to show the other API servers that it runs. */
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
-/** Longer than any audit: without renewals, a watch gets no events. */
+/** Timeout of a watch without events, in ms. Longer than any audit (1 h): Leases without renewals cause no events. */
 const STALL_MS = 2 * 3_600_000;
 
 /**
- * Watches Leases for some time, then lists LeaseCandidates and Pods, so that they match the last holders. Rejects with
- * the client's error if Leases cannot be listed. Any other part that cannot be read is unknown.
+ * Watches Leases for some time. Lists LeaseCandidates and Pods only afterwards, so that they match the last holders. If
+ * the server refuses to list LeaseCandidates or Pods, or if the watch fails, the result names this part in `unread`.
+ * Rejects with all other errors of the client.
  */
 export async function observeForAudit(request: AuditRequest): Promise<AuditObservation> {
   const { client, namespace } = request;
@@ -124,7 +128,7 @@ async function watchLeases(request: AuditRequest): Promise<Omit<AuditObservation
   return { leases: [...leases.values()], heartbeats, unread, now, watchedMs };
 }
 
-/** Watches for the requested time. If the watch fails, stops early and keeps the observations so far. */
+/** Watches Leases for the requested time. If the watch fails, stops early and keeps the observations so far. */
 async function followLeases(
   { client, clock, namespace, watchMs, signal }: AuditRequest,
   leases: Map<string, WatchedLease>,
@@ -157,7 +161,7 @@ async function followLeases(
   }
 }
 
-/** Adds a state of a Lease, seen at `at`, to its observation. */
+/** Returns the observation of a Lease after this process saw the object `raw` at `at`. */
 export function seeLease(before: WatchedLease | undefined, raw: KubernetesObject, at: Instant): WatchedLease {
   const lease = decodeLease(raw, before?.lease);
   const createdAt = timeField(raw.metadata, 'creationTimestamp');
@@ -186,7 +190,7 @@ function heartbeatOf({ metadata: { namespace, labels } }: KubernetesObject): key
   return isJsonObject(labels) && API_SERVER_LABEL in labels ? 'apiServers' : undefined;
 }
 
-/** Reads a part of the cluster. If the server refuses, or does not have this resource, the part is unknown. */
+/** Returns the result of `reading`. If the server answers 403 or 404, returns why the part could not be read. */
 async function readUnlessRefused<T>(
   what: UnreadPart['what'],
   right: string,

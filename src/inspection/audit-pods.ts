@@ -16,21 +16,21 @@ import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
 
-/** Maximum number of hyphen-separated words that are examined, because an identity may be any text. */
+/** Maximum number of hyphen-separated words of an identity that are examined. An identity may have any length. */
 const MAX_WORDS = 32;
 
 /** The part of a Pod that the audit reads. */
 export interface AuditedPod extends Pod {
   readonly createdAt: MicroTime | undefined;
-  /** Empty if the Pod is not scheduled. */
+  /** The name of the Pod's node; empty if the Pod is not scheduled. */
   readonly node: string;
-  /** Whether all its containers have ended for good, for example after an eviction. */
+  /** Whether all containers of the Pod have ended for good, for example after an eviction. */
   readonly hasEnded: boolean;
-  /** The workload of this replica, such as `Deployment web`; undefined if there is none. */
+  /** The workload that the Pod is a replica of, such as `Deployment web`; undefined if there is none. */
   readonly workload: string | undefined;
 }
 
-/** Decodes a Pod. Never throws: an invalid field counts as not set. */
+/** Decodes a Pod. Never throws: treats an invalid field as missing. */
 export function decodeAuditedPod(raw: KubernetesObject): AuditedPod {
   const { metadata } = raw;
   const spec = specOf(raw);
@@ -65,7 +65,10 @@ export class PodIndex {
     return this.#byUid.get(uid);
   }
 
-  /** Returns the Pod with this hostname in the namespace. If there is none, returns the only one in all namespaces. */
+  /**
+   * Returns the Pod with this hostname in the namespace. If the namespace has no such Pod, and exactly one other Pod in
+   * the cluster has this hostname, returns that Pod.
+   */
   withHostname(hostname: string, namespace: string): AuditedPod | undefined {
     const pods = this.sharing(hostname).filter((pod) => pod.hostname === hostname);
     return pods.find((pod) => pod.namespace === namespace) ?? (pods.length === 1 ? pods[0] : undefined);
@@ -82,7 +85,7 @@ export class PodIndex {
     return pods.filter((pod) => pod.namespace === namespace && isSameHost(pod.node, hostname));
   }
 
-  /** Returns the number of other replicas of the Pod's workload; undefined if it has none. */
+  /** Returns the number of other replicas of the Pod's workload; undefined if the Pod belongs to no workload. */
   replicasBeside(pod: AuditedPod): number | undefined {
     if (pod.workload === undefined) return undefined;
     const replicas = this.#byWorkload.get(workloadKey(pod)) ?? [];
@@ -91,13 +94,13 @@ export class PodIndex {
 }
 
 /**
- * How the Pod of a holder was found, most certain first.
- * - `owner`: the LeaseCandidate of the holder has the Pod's uid as owner.
- * - `uid`: the identity contains the Pod's name and the first 8 characters of its uid.
- * - `name`: the identity begins with the Pod's name, and the Pod is not younger than the leadership.
- * - `node`: the identity contains the name of the Pod's node.
- * - `none`: no Pod was found.
- * - `unknown`: Pods could not be listed.
+ * How the audit found the Pod of a holder, most certain first.
+ * - `owner`: the ownerReference of the holder's LeaseCandidate contains the uid of the Pod.
+ * - `uid`: the holder's identity contains the Pod's name and the first 8 characters of the Pod's uid.
+ * - `name`: the identity begins with the Pod's hostname, and the Pod existed when the holder acquired the Lease.
+ * - `node`: the identity contains the name of a node. If one Pod on the host network of this node fits, it is the Pod.
+ * - `none`: the audit found no Pod.
+ * - `unknown`: the audit could not list Pods.
  */
 export type Sureness = 'owner' | 'uid' | 'name' | 'node' | 'none' | 'unknown';
 
@@ -105,9 +108,9 @@ export type Sureness = 'owner' | 'uid' | 'name' | 'node' | 'none' | 'unknown';
 export interface HolderBinding {
   readonly sureness: Sureness;
   readonly pod: AuditedPod | undefined;
-  /** The container of the leading program; undefined if it is not known. */
+  /** The container of the leading program; undefined if that container is not known. */
   readonly container?: string | undefined;
-  /** Why the holder's Pod is gone: completes `Its Pod ...`. Undefined unless it is known to be gone. */
+  /** Why the holder's Pod is gone, to complete `Its Pod ...`; undefined unless the Pod is known to be gone. */
   readonly gone?: string | undefined;
 }
 
@@ -123,7 +126,7 @@ export function bindHolder(holding: HolderFacts, pods: PodIndex | undefined): Ho
   return { ...binding, container, gone: pod.hasEnded ? `${pod.name} has ended` : undefined };
 }
 
-/** `<pod>-<first 8 of the uid>`: the identity of this project's participants (rule 15). */
+/** The form of a participant's identity: `<Pod name>-<first 8 characters of the Pod's uid>` (rule 15). */
 const PARTICIPANT_IDENTITY = /^(?<name>.+)-(?<uid>[0-9a-f]{8})$/;
 
 function bindByUid({ lease, candidate }: HolderFacts, pods: PodIndex): HolderBinding | undefined {
@@ -151,7 +154,11 @@ function bindByName({ lease }: HolderFacts, pods: PodIndex): HolderBinding | und
   return isYounger ? replaced('none', pod.name) : { sureness: 'name', pod };
 }
 
-/** With hostNetwork, Pods have their node's hostname, so the names of Pods and containers decide. */
+/**
+ * Finds the Pod of a holder on the host network. The identity of such a holder contains only the hostname of the node.
+ * The function therefore looks for the Pod on this node whose name, or whose container's name, fits the Lease. The lock
+ * of the built-in coordinator fits the Pod of kube-apiserver.
+ */
 function bindByNode({ lease }: HolderFacts, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);
   const program = isCoordinatorLock(lease) ? 'kube-apiserver' : lease.name;
@@ -164,7 +171,7 @@ function bindByNode({ lease }: HolderFacts, pods: PodIndex): HolderBinding {
   return { sureness: onHost.length > 0 ? 'node' : 'none', pod: undefined };
 }
 
-/** Whether a Lease is a coordinator's lock, including the lock of the controller built into kube-apiserver. */
+/** Whether a Lease is the lock in kube-system, which the controller built into kube-apiserver also uses. */
 export function isCoordinatorLock({ namespace, name }: Lease): boolean {
   return namespace === coordinatorLease.namespace && name === coordinatorLease.name;
 }
@@ -177,22 +184,23 @@ function replaced(sureness: Sureness, name: string): HolderBinding {
   return { sureness, pod: undefined, gone: `${name} is gone: a later Pod has its name` };
 }
 
-/** Returns the host in `<host>_<uuid>`, the format of client-go. Returns any other identity unchanged. */
+/** Returns the host of an identity `<host>_<uuid>`, the form of client-go. Returns any other identity whole. */
 function hostIn(identity: string): string {
   const own = identity.startsWith(IDENTITY_PREFIX) ? identity.slice(IDENTITY_PREFIX.length) : identity;
   return own.split('_', 1)[0] ?? own;
 }
 
 /**
- * Returns the possible Pod names in an identity: its host, then the host's prefixes before a hyphen, longest first. Some
- * programs add their own name to the host: `<pod>-external-cert-manager-controller`.
+ * Returns the possible Pod names in an identity: the host of the identity, then each prefix of the host that ends
+ * before a hyphen, longest first. Some programs add their own name to the host, for example
+ * `<pod>-external-cert-manager-controller`.
  */
 function podNamesIn(identity: string): readonly string[] {
   const words = hostIn(identity).split('-').slice(0, MAX_WORDS);
   return words.map((_, index) => words.slice(0, words.length - index).join('-'));
 }
 
-/** The name of a node and its hostname may differ: one may be only the first label of the other. */
+/** Whether a node has this hostname. One of the two names may be only the first label of the other. */
 function isSameHost(node: string, hostname: string): boolean {
   return node === hostname || firstLabel(node) === hostname || node === firstLabel(hostname);
 }
@@ -202,8 +210,9 @@ function firstLabel(hostname: string): string {
 }
 
 /**
- * Returns the workload of a Pod, from its controller. A ReplicaSet counts as its Deployment, because in a rolling update
- * several ReplicaSets have replicas. A static Pod or a Pod of a Job has no other replicas.
+ * Returns the workload of a Pod: the controller in the Pod's ownerReferences. For a ReplicaSet, returns its Deployment,
+ * because in a rolling update the replicas belong to several ReplicaSets. Returns undefined for a static Pod and for a
+ * Pod of a Job: these Pods have no replicas.
  */
 function workloadOf(owners: unknown): string | undefined {
   const all = Array.isArray(owners) ? owners.filter(isJsonObject) : [];
@@ -218,7 +227,7 @@ function workloadKey({ namespace, workload }: AuditedPod): string {
   return `${namespace}/${workload}`;
 }
 
-/** Whether the end of a container can prove that the holder of a Lease has ended (`Applies`), or why not. */
+/** `Applies`: the end of a container can prove that the holder of a Lease has ended (rule 17). Otherwise, why not. */
 export type CrashEvidence =
   | 'Applies'
   | 'NoHolder'
@@ -226,12 +235,12 @@ export type CrashEvidence =
   | 'PodsUnknown'
   | Exclude<MissingBinding, 'NotAsked'>;
 
-/** The additional requirement for crash evidence about a plain elector. */
+/** Tells the user the additional condition for crash evidence about a plain elector. */
 export const PLAIN_LEASES_ASK = `A Lease of a plain elector, or its Namespace, also needs the annotation ${EVIDENCE_ANNOTATION}: enabled.`;
 
 /**
- * Returns whether the end of the holder's container could prove that the holder has ended (rule 17). For a plain
- * elector, crash evidence must be enabled by an annotation of the Lease or its Namespace.
+ * Returns whether the end of the holder's container could prove that the holder has ended (rule 17). Assumes that the
+ * annotation which enables crash evidence about a plain elector is set.
  */
 export function crashEvidenceFor(
   holding: HolderFacts,
@@ -245,7 +254,7 @@ export function crashEvidenceFor(
   const possible = owner ? [owner] : pods.sharing(hostInIdentity(lease.holderIdentity) ?? '');
   const found = bindToContainer({ ...holding, hasCandidates, isAskedByNamespace: true }, possible);
   if (found.kind === 'bound' || found.missing === 'NotAsked') return 'Applies';
-  // The identity may name a node.
+  // The identity may contain the hostname of a node. The reason is then `MirrorPod` or `HostNetwork`.
   const { pod, sureness } = bindHolder(holding, pods);
   if (found.missing !== 'NoPod' || sureness === 'owner') return found.missing;
   if (pod?.isMirror) return 'MirrorPod';

@@ -17,15 +17,22 @@ import { compareKeys } from './elections.ts';
 import type { Finding } from './findings.ts';
 
 /**
- * The elector of a holder.
- * - `participant`: renews like this project's participants.
- * - `coordinated`: has a LeaseCandidate, or its Lease names a strategy.
- * - `coordinator`: holds a coordinator's lock.
- * - `plain`: any other.
+ * The kind of elector that a holder uses.
+ * - `participant`: a participant of this project, as the field manager of `renewTime` shows.
+ * - `coordinated`: the holder has a LeaseCandidate, or the Lease names a strategy.
+ * - `coordinator`: the holder is a coordinator, and the Lease is the coordinators' lock.
+ * - `plain`: any other elector.
  */
 export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
 
-/** `held`: renewed within its duration. `untimed`: its expiry is unknown. */
+/**
+ * The state of a Lease.
+ * - `held`: the holder has renewed the Lease within the duration of the Lease.
+ * - `expired`: the holder has not renewed the Lease within this duration.
+ * - `free`: the Lease has no holder, or a fence that has expired.
+ * - `fenced`: the coordinator has written a fence in place of the holder (rule 14).
+ * - `untimed`: the Lease lacks `renewTime` or `leaseDurationSeconds`, so its expiry is unknown.
+ */
 type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
 
 type Explanation = Required<Pick<Finding, 'severity' | 'meaning' | 'advice'>>;
@@ -100,13 +107,13 @@ interface AuditFinding extends Explanation {
 export interface LeaseAudit {
   readonly namespace: string;
   readonly name: string;
-  /** The holderIdentity; empty for no holder. */
+  /** The holderIdentity of the Lease; empty if the Lease has no holder. */
   readonly holder: string;
   readonly state: HoldingState;
-  /** Undefined if no Pod was found for the holder. */
+  /** The Pod of the holder; undefined if the audit found none. */
   readonly pod:
     | (Pick<AuditedPod, 'namespace' | 'name' | 'uid' | 'node'> & {
-        /** Undefined if it is not known which of several containers leads. */
+        /** The container that leads; undefined if the Pod has several and none is known to lead. */
         readonly container: string | undefined;
       })
     | undefined;
@@ -114,15 +121,18 @@ export interface LeaseAudit {
   readonly elector: Elector | undefined;
   readonly durationSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
-  /** The interval of the observed renewals; undefined if it is not known. */
+  /** The mean interval between the observed renewals; undefined if the audit observed no renewals. */
   readonly renewsEverySeconds: number | undefined;
-  /** The time without a leader after a crash of the holder; undefined if there is no leader. */
+  /** The time without a leader if the holder crashes; undefined if the Lease is not held. */
   readonly crashCostsSeconds: number | undefined;
-  /** Candidates or replicas in addition to the holder; undefined if they are not known. */
+  /**
+   * The number of other valid candidates of the Lease. If the Lease has no candidates, the number of other replicas of
+   * the holder's workload; undefined if the workload is not known.
+   */
   readonly standbys: number | undefined;
   readonly leaseTransitions: number;
   readonly crashEvidence: CrashEvidence;
-  /** Most severe first. */
+  /** The problems of the Lease, most severe first. */
   readonly findings: readonly AuditFinding[];
 }
 
@@ -131,13 +141,13 @@ export type Audit = ReturnType<typeof auditOf>;
 /** The assumed retry period, in seconds, of an elector whose renewals were not seen: client-go's default. */
 const DEFAULT_RETRY_SECONDS = 2;
 const SLOW_FAILOVER_SECONDS = 30;
-/** A renewal is late after this share of the Lease's duration. */
+/** A renewal is late after this share of the Lease's duration. By default, client-go gives up then: at 10 s of 15 s. */
 const LATE_SHARE = 2 / 3;
-/** A Lease without a leader for longer than this counts as left over, in seconds. */
+/** If a Lease without candidates has no leader for longer than this time, in seconds, it counts as left over. */
 const LEFT_OVER_SECONDS = 3600;
-/** The default validity of a candidate after its last renewal, in microseconds. client-go renews every 5 minutes. */
+/** How long a candidate is valid after its last renewal, in microseconds: the coordinator's default (rule 1). */
 const CANDIDATE_VALIDITY = 30n * 60_000_000n;
-/** Minimum number of leader changes that the audit reports as frequent. */
+/** Minimum number of leader changes for the finding `ChangesOften`. */
 const MIN_CHANGES = 10;
 const HOUR_SECONDS = 3600;
 
@@ -211,14 +221,17 @@ function stateOf(watched: WatchedLease, now: Now): HoldingState {
   return holderIdentity === FENCE ? 'fenced' : 'held';
 }
 
-/** Returns the seconds since the last renewal. If no renewal was observed, uses renewTime and the server's clock. */
+/** Returns the seconds since the last renewal. If no renewal was observed, compares renewTime with the wall clock. */
 function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
   if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
   if (lease.renewTime === undefined) return undefined;
   return Math.max(Number(now.wall - lease.renewTime) / 1_000_000, (now.monotonic - renewals.lastAt) / 1000);
 }
 
-/** Returns the mean interval of renewals in seconds. If only one renewal was observed, uses the holder's renewTimes. */
+/**
+ * Returns the mean interval between renewals, in seconds. If only one renewal was observed, returns the difference of
+ * the last two renewTimes.
+ */
 function intervalOf({ renewals }: WatchedLease): number | undefined {
   const { count, firstAt, lastAt, stampedMs } = renewals;
   const seconds = (count > 1 ? (lastAt - firstAt) / (count - 1) : stampedMs) / 1000;
@@ -232,14 +245,17 @@ function electorOf({ lease, candidate }: HolderFacts): Elector {
 }
 
 /**
- * Returns the time without a leader after a crash: until the Lease expires, and then until a standby polls it. A standby
- * polls as often as the holder renews. A participant watches the Lease and does not poll.
+ * Returns the seconds without a leader after a crash: until the Lease expires, and then until a standby polls the
+ * Lease. Assumes that a standby polls as often as the holder renews. Participants do not poll: they watch the Lease.
  */
 function crashCosts(elector?: Elector, durationSeconds = 0, everySeconds = DEFAULT_RETRY_SECONDS): number {
   return durationSeconds + (elector === 'participant' ? 0 : everySeconds);
 }
 
-/** Counts names, because a program may have a candidate with the same name in both API groups. */
+/**
+ * Returns the number of valid candidates other than the holder. Counts each name once, because a program may have a
+ * candidate with the same name in both API groups.
+ */
 function standbysAmong(candidates: readonly LeaseCandidate[], holder: string, now: Now): number {
   const since = now.wall - CANDIDATE_VALIDITY;
   const valid = candidates.filter(
@@ -285,7 +301,7 @@ function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts)
   const { count, lastAt, longestMs } = watched.renewals;
   const silentMs = now.monotonic - lastAt;
   const found: Found[] = [];
-  // A holder that renews is alive, even if its Pod's times suggest otherwise: clocks may differ.
+  // A holder that renews is alive, even if the times of Pods suggest that its Pod is gone: clocks may differ.
   const isRenewing = count > 0 && silentMs < 2000 * (record.renewsEverySeconds ?? DEFAULT_RETRY_SECONDS);
   if (binding.gone !== undefined && !isRenewing) {
     const left = shortSeconds(Math.max(0, durationSeconds - renewedSecondsAgo));
@@ -321,7 +337,7 @@ function rankOf(finding: AuditFindingName | undefined): number {
   return finding === undefined ? ORDER.length : ORDER.indexOf(finding);
 }
 
-/** Compares by the most severe finding, then by the time without a leader after a crash. */
+/** Compares two Leases. The more severe finding comes first, then the longer time without a leader after a crash. */
 function compareHurt(a: LeaseAudit, b: LeaseAudit): number {
   return (
     rankOf(a.findings[0]?.finding) - rankOf(b.findings[0]?.finding) ||

@@ -22,26 +22,26 @@ import { type Clock, sleep } from '../support/clock.ts';
 
 export interface ObservedElection {
   readonly input: ElectionInput;
-  /** The Lease from the server; undefined if it does not exist. */
+  /** The Lease as the server sent it; undefined if the Lease does not exist. */
   readonly rawLease: KubernetesObject | undefined;
 }
 
 export interface ObservedElections {
-  /** The served LeaseCandidate APIs. If there are none, there are no candidates. */
+  /** The LeaseCandidate APIs that the server serves. If the server serves none, there are no candidates. */
   readonly candidateApis: readonly CandidateApiVersion[];
-  /** The APIs whose candidates are unknown, because these credentials may not list them. Never all APIs. */
+  /** The APIs whose candidates the user may not list. Never all APIs: in that case, the read fails. */
   readonly forbiddenApis: readonly CandidateApiVersion[];
   readonly now: Now;
-  /** The Leases with candidates or a strategy, by namespace and name. */
+  /** The Leases with candidates, a strategy or a preferredHolder, sorted by namespace and name. */
   readonly elections: readonly ObservedElection[];
 }
 
-/** The cluster to inspect, and the durations of its coordinator. */
+/** The part of a cluster to inspect, and the settings of the cluster's coordinator. */
 export interface ClusterScope {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly settings: ElectionSettings;
-  /** Empty for all namespaces. */
+  /** The namespace to inspect; empty for all namespaces. */
   readonly namespace: string;
 }
 
@@ -55,13 +55,13 @@ export async function servedCandidateApis(client: KubernetesClient): Promise<rea
   return served.filter((apiVersion) => apiVersion !== undefined);
 }
 
-/** Reads all elections once. With `leaseName`, reads only the election of this Lease, which may not exist. */
+/** Reads all elections once. With `leaseName`, reads only the election of that Lease. The Lease need not exist. */
 export async function observeElections(
   scope: ClusterScope & { readonly leaseName?: string },
 ): Promise<ObservedElections> {
   const { client, clock, settings, namespace, leaseName } = scope;
   const candidateApis = await servedCandidateApis(client);
-  // A leaseName may contain selector syntax.
+  // Escape the characters that have a meaning in a field selector.
   const fieldSelector = leaseName && `metadata.name=${leaseName.replace(/[\\,=]/g, '\\$&')}`;
   const [leases, { candidates, forbiddenApis }] = await Promise.all([
     listObjects(client, {
@@ -79,7 +79,7 @@ export async function observeElections(
     recordFirstLease(records, lease, now);
   }
   for (const { candidate } of candidates) {
-    // Not every server supports a field selector for leaseName.
+    // Select the candidates here, because not every server supports a field selector for spec.leaseName.
     if (leaseName === undefined || candidate.leaseName === leaseName) {
       recordFirstCandidate(records, candidate, now, settings);
     }
@@ -91,7 +91,7 @@ export async function observeElections(
 interface ObjectsRequest<T> {
   readonly path: string;
   readonly query?: Query;
-  /** Decodes each object as it arrives: all Pods of a large cluster would not fit into memory. */
+  /** Called for each object as soon as its page arrives: all raw Pods of a large cluster would not fit into memory. */
   readonly decode: (raw: KubernetesObject) => T;
   readonly pageSize?: number;
 }
@@ -117,10 +117,10 @@ export async function listObjects<T>(
   return { objects, resourceVersion };
 }
 
-/** Small, because Pods are large. */
+/** Number of Pods that one request lists. Small, because Pods are large. */
 const PODS_PER_PAGE = 500;
 
-/** Lists the Pods of a namespace; of all if `namespace` is empty. Rejects with the errors of the client. */
+/** Lists the Pods of a namespace, or all Pods if `namespace` is empty. Rejects with the errors of the client. */
 export async function listPods<T>(
   client: KubernetesClient,
   namespace: string,
@@ -132,7 +132,10 @@ export async function listPods<T>(
 
 export type ListedCandidate = Awaited<ReturnType<typeof listCandidates>>['candidates'][number];
 
-/** Lists candidates. Rejects like {@link listObjects}; a refusal is an error only if all APIs refuse. */
+/**
+ * Lists the candidates of all `apis`. Skips an API whose candidates the user may not list. Rejects if the user may list
+ * none of them, and with all other errors of the client.
+ */
 export async function listCandidates(
   client: KubernetesClient,
   apis: readonly CandidateApiVersion[],
@@ -162,12 +165,12 @@ export async function listCandidates(
   return { candidates: lists.flat(), forbiddenApis: apis.filter((api) => refusals.has(api)) };
 }
 
-/** Interval of observations, in milliseconds. Needed because a decision can change without an event. */
+/** Interval between two results of `watchElections`, in ms. Decisions also change with time, without a watch event. */
 const LOOK_PERIOD_MS = 500;
 
 /**
- * Yields the elections repeatedly until `signal` aborts. Yields for the first time when the caches are complete. Calls
- * `onError` for each error of the watch, and retries.
+ * Yields all elections repeatedly until `signal` aborts. Yields for the first time after it has listed all Leases and
+ * candidates. If a watch fails, calls `onError` and watches again.
  */
 export async function* watchElections(
   request: ClusterScope & { readonly signal: AbortSignal; readonly onError: (error: unknown) => void },
@@ -223,14 +226,18 @@ export async function* watchElections(
 }
 
 /**
- * Records a Lease as if this process had watched it since its renewTime. Otherwise, a command that reads only once would
- * never find an expired Lease. The coordinator is stricter: it counts from its first observation (rule 8).
+ * Records a Lease as if this process had watched the Lease since its renewTime. Otherwise, a command that reads only
+ * once would never find an expired Lease. The coordinator is stricter: it counts the duration of the Lease from the
+ * moment at which it first saw the renewTime (rule 8).
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
 }
 
-/** Records a candidate. A pingTime after its renewTime counts as an unanswered ping with an unknown purpose. */
+/**
+ * Records a candidate that this process sees for the first time. If its pingTime is after its renewTime, records a ping
+ * that the candidate has not answered. The purpose of this ping is not known: the function assumes `election`.
+ */
 export function recordFirstCandidate(
   records: ElectionRecords,
   candidate: LeaseCandidate,
@@ -247,18 +254,18 @@ export function recordFirstCandidate(
   );
 }
 
-/** Tolerated difference of clocks, in milliseconds. A slow network may look like a difference of this size. */
+/** Tolerated difference between clocks, in ms. Delays of a slow network may look like a difference of this size. */
 export const TOLERATED_SKEW_MS = 2000;
 
-/** How far the server's clock is ahead, in milliseconds. A range, because the Date header has whole seconds. */
+/** How far the server's clock is ahead, in ms. A range, because the server sends its time in whole seconds. */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;
 }
 
-/** A clock that uses the server's wall time if the clocks differ: renewTimes come from the cluster. */
+/** This machine's clock, but with the server's wall time if the two differ: renewTimes come from the cluster. */
 export interface ClusterClock extends Clock {
-  /** The difference according to the last answer; undefined before the first answer. */
+  /** The difference of the clocks, according to the server's last answer; undefined before the first answer. */
   readonly serverAheadMs: ServerAhead | undefined;
   hear(heard: HeardDate): void;
 }
@@ -286,7 +293,7 @@ export function createClusterClock(clock: Clock): ClusterClock {
   };
 }
 
-/** Returns how far the server's clock is ahead of this machine's; undefined within the tolerance. */
+/** Returns how far the server's clock is ahead of this machine's; undefined if the difference is tolerated. */
 export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: string } | undefined {
   if (ahead === undefined) return undefined;
   if (ahead.min <= TOLERATED_SKEW_MS && ahead.max >= -TOLERATED_SKEW_MS) return undefined;
@@ -304,12 +311,12 @@ function decodeBoth(raw: KubernetesObject): { readonly raw: KubernetesObject; re
 
 /** Compares by namespace, then by name. */
 export function compareKeys(a: LeaseKey, b: LeaseKey): number {
-  // "/" sorts after "-" and ".". Without this, kube-system/x would come before kube/x.
+  // "/" sorts after "-" and ".", so kube-system/x would come before kube/x. "\0" sorts before all characters.
   const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Returns the recorded elections, and those that the caller requested by name. */
+/** Returns the elections in `records`, and the elections in `asked` even if they have no records. */
 function electionsIn(
   records: ElectionRecords,
   rawLeases: ReadonlyMap<LeaseKey, KubernetesObject>,
@@ -319,7 +326,7 @@ function electionsIn(
   return keys.sort(compareKeys).map((key) => ({ input: records.gather(key), rawLease: rawLeases.get(key) }));
 }
 
-/** Returns `now`, moved back to `since`. Returns `now` if `since` is unknown or in the future. */
+/** Returns the moment `since` on both clocks of `now`. Returns `now` if `since` is undefined or in the future. */
 function past(now: Now, since: MicroTime | undefined): Now {
   const agoMs = since === undefined ? 0 : Math.max(0, Number(now.wall - since) / 1000);
   return { monotonic: now.monotonic - agoMs, wall: now.wall - BigInt(Math.round(agoMs * 1000)) };

@@ -32,14 +32,15 @@ type Condition = (typeof CONDITIONS)[number];
 /** Whether a condition of crash evidence holds, and why. */
 export interface ConditionAccount {
   readonly condition: Condition;
-  /** Undefined if the result is not known, or if an earlier condition does not hold. */
+  /** Undefined if it is not known whether the condition holds, or if an earlier condition does not hold. */
   readonly holds: boolean | undefined;
   readonly why: string;
 }
 
 /**
- * Says which conditions of crash evidence hold (rule 17); undefined if the holder is not silent. Reads Pods and the
- * Namespace once. Assumes that the coordinator has seen all Pods and containers since their creation.
+ * Says which conditions of crash evidence hold (rule 17); undefined if the Lease has no holder, or if the holder renews
+ * in time. Reads Pods and the Namespace once. Assumes that the coordinator has seen all Pods and containers since their
+ * creation.
  */
 export async function accountForEvidence(
   client: KubernetesClient,
@@ -57,13 +58,13 @@ export async function accountForEvidence(
   }
 }
 
-/** Whether the holder has missed renewals, or the Lease has expired. */
+/** Whether the holder is late with its renewal, or the Lease has expired. */
 function isHolderSilent(input: ElectionInput, { monotonic: at }: Now): boolean {
   const tenure = surveyTenure(input, at);
   return tenure.kind === 'held' ? at >= tenure.lateAt : tenure.need === 'LeaseExpired';
 }
 
-/** Reads the Pod of the holder's candidate, or all Pods with the hostname in the identity of a plain elector. */
+/** Returns the Pod that owns the holder's candidate. For a plain elector, returns all Pods with its hostname. */
 async function readPods(
   client: KubernetesClient,
   { namespace, lease, candidates }: ElectionInput,
@@ -118,7 +119,7 @@ function describeConditions(
   return accounts('Silent', false, `the holder may still renew for ${left}`, bound, exited);
 }
 
-/** Returns what a coordinator would have observed that saw every container of the Pod run and end. */
+/** Returns the observation that a coordinator would have if it had seen every container of the Pod run and end. */
 function asIfObserved(pod: Pod, now: Now): ObservedPod {
   const observed = observePod(undefined, pod, Number.NEGATIVE_INFINITY);
   const ended = pod.containers.flatMap((container) => container.ended);
@@ -137,7 +138,7 @@ function conditionOf(missing: MissingProof): Condition {
   return NOT_SAME_INCARNATION.includes(missing) ? 'SameIncarnation' : 'Exited';
 }
 
-/** Describes all conditions: those before `decisive` hold, and those after it are not known. */
+/** Describes all conditions: those before `decisive` hold, and it is not known whether those after `decisive` hold. */
 function accounts(
   decisive: Condition,
   holds: boolean | undefined,

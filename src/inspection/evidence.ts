@@ -23,8 +23,9 @@ const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /**
- * Examines a cluster without changing it. Creates a Lease in `namespace` as a dry run. Reads only the elections of
- * `namespace` if the user may not read all. Rejects with the errors of the client if the server cannot be reached.
+ * Examines a cluster without changing it: creates a Lease in `namespace` only as a dry run. If the user may not read
+ * the elections of all namespaces, reads only those of `namespace`. Rejects with the errors of the client, except
+ * missing permissions.
  */
 export async function gatherEvidence(
   request: ClusterScope & { readonly clock: ClusterClock; readonly settings: DoctorSettings },
@@ -52,15 +53,16 @@ export async function gatherEvidence(
     missingEverywhere.map((right) => ({ namespace, ...right })),
   );
   const hasMoreHere = missingHere.length < missingEverywhere.length;
-  // A coordinator that is limited to namespaces does not read Namespaces.
+  // A coordinator that is limited to some namespaces does not read Namespace objects.
   const neededHere = missingHere.filter(({ resource }) => resource !== 'namespaces');
   return {
-    // `serverVersion` and `user` are empty if they are unknown.
+    // The version and the user's name are empty if the server refuses to give them.
     serverVersion: textField(version ?? {}, 'gitVersion') ?? '',
     user,
-    // Undefined if these credentials may not read Leases or LeaseCandidates.
+    // The elections of the cluster; undefined if the user may not read Leases or LeaseCandidates.
     elections,
-    // The namespace to which the user's or the coordinator's permissions are limited; undefined for no limit.
+    // `elections`: the only namespace whose elections the user may read; undefined if there is no such limit.
+    // `rights`: the namespace in which the user has permissions that the user lacks in the other namespaces.
     limitedTo: { elections: here && namespace, rights: hasMoreHere ? namespace : undefined },
     lock,
     lockNamespace,
@@ -72,21 +74,21 @@ export async function gatherEvidence(
 }
 
 export interface Right {
-  /** Empty for the core group. */
+  /** The API group; empty for the core group. */
   readonly group: 'coordination.k8s.io' | typeof GROUP | '';
   readonly resource: 'leases' | 'leasecandidates' | 'events' | 'pods' | 'namespaces';
   readonly verb: string;
-  /** Set if elections do not need the permission. */
+  /** The optional feature that needs the permission; undefined if elections need it. */
   readonly purpose?: 'labels' | 'crashEvidence';
-  /** Undefined for all namespaces. */
+  /** The namespace of the objects; undefined for all namespaces. */
   readonly namespace?: string;
-  /** Undefined for any name. */
+  /** The name of the only object; undefined for all objects. */
   readonly name?: string;
 }
 
 const NATIVE = 'coordination.k8s.io';
 
-/** Returns the permissions of deploy/rbac.yaml, for a coordinator with its lock in `lockNamespace`. */
+/** Returns the permissions that a coordinator with its lock in `lockNamespace` needs, as in deploy/rbac.yaml. */
 export function rightsFor(lockNamespace: string): readonly Right[] {
   const leases = { group: NATIVE, resource: 'leases' } as const;
   const lock = { ...leases, ...coordinatorLease, namespace: lockNamespace };
@@ -111,19 +113,19 @@ function rightsOn(target: Omit<Right, 'verb'>, ...verbs: readonly string[]): rea
   return verbs.map((verb) => ({ ...target, verb }));
 }
 
-/** Describes a permission. Adds the API group only if it is this project's own. */
+/** Describes a permission. Names the API group only if the group is this project's own. */
 export function describeRight({ group, resource, verb, namespace, name }: Right): string {
   return `${verb} ${resource}${group === GROUP ? `.${group}` : ''}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }
 
-/** The holder of the coordinator's lock. It decides the elections of the cluster. */
+/** The holder of the coordinators' lock: the coordinator that decides the elections of the cluster. */
 export type LockHolder =
   | { readonly kind: 'ours' | 'builtIn'; readonly holder: string; readonly renewedSecondsAgo: number }
-  /** There is no holder, or it has expired. */
+  /** No coordinator holds the lock: it does not exist, has no holder or has expired. */
   | { readonly kind: 'none'; readonly formerHolder: string }
   | { readonly kind: 'unknown' };
 
-/** Reads the lock in `namespace`. Rejects with the errors of the client, except a refusal. */
+/** Returns the holder of the lock in `namespace`; `unknown` if the user may not read the lock. */
 export async function readLock(
   client: KubernetesClient,
   clock: Clock,
@@ -139,7 +141,7 @@ export async function readLock(
   }
 }
 
-/** Drops candidate permissions for APIs that are not served. Keeps all if the served APIs are unknown. */
+/** Drops permissions on LeaseCandidates that the server does not serve. Keeps all if the served APIs are unknown. */
 function neededFor(
   candidateApis: readonly CandidateApiVersion[] | undefined,
   missing: readonly Right[],
@@ -148,7 +150,7 @@ function neededFor(
   return missing.filter(({ group, resource }) => resource !== 'leasecandidates' || isServed(group));
 }
 
-/** Returns the user's name; empty if the server lacks this review (before 1.28) or forbids it. */
+/** Returns the user's name; empty if the server refuses this review, or does not have it (before Kubernetes 1.28). */
 async function whoAmI(client: KubernetesClient): Promise<string> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   try {
@@ -194,13 +196,13 @@ async function isAllowed(client: KubernetesClient, { purpose: _, ...right }: Rig
     kind: 'SelfSubjectAccessReview',
     spec: { resourceAttributes: right },
   };
-  // A user without the permission to create reviews is anonymous and has no permissions.
+  // By default, all authenticated users may create reviews. A refused user is anonymous, so has no permissions.
   const review = await unlessStatus(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }), 403);
   const status = review?.['status'];
   return isJsonObject(status) && status['allowed'] === true;
 }
 
-/** Returns the valid locks in other namespaces; none if these credentials may not list Leases. */
+/** Returns the locks in other namespaces that a coordinator holds; none if the user may not list Leases. */
 async function readOtherLocks(
   client: KubernetesClient,
   clock: Clock,
@@ -218,7 +220,10 @@ async function readOtherLocks(
   });
 }
 
-/** Returns the lock's holder, by its renewTime and our clock: a command that reads once sees no renewals. */
+/**
+ * Returns the holder of the lock. To find out whether the lock has expired, compares renewTime with the wall clock: a
+ * command that reads the lock only once sees no renewals.
+ */
 function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
   const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
   const { renewTime } = decodeLease(lease);

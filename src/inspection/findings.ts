@@ -9,7 +9,10 @@ import { describeRight, type Evidence, type Right } from './evidence.ts';
 import { type LeaseStatus, statusOf } from './lease-status.ts';
 import { adviceOnTrouble, counted, describePriority, endOf, listed, stateTexts } from './wording.ts';
 
-/** `error`: elections fail. `warning`: elections will fail later, or the election of one Lease fails. */
+/**
+ * `error`: a Lease has no leader, or no election can succeed. `warning`: a lesser problem, for example a risk, or a
+ * part of the cluster that could not be examined.
+ */
 export type Severity = 'error' | 'warning' | 'ok';
 
 export interface Finding {
@@ -17,11 +20,11 @@ export interface Finding {
   readonly what: string;
   readonly meaning?: string;
   readonly advice?: string;
-  /** The path of the runbook in this repository; undefined if there is none. */
+  /** The path of the runbook in this repository; undefined if the finding has no runbook. */
   readonly runbook?: string;
 }
 
-/** The alerts with a runbook of the same name. */
+/** The names of the alerts that have a runbook. The runbook has the same name. */
 export const runbooks = [
   'LeaseWithoutLeader',
   'LeaseStrategyConflict',
@@ -82,7 +85,7 @@ function passed(what: string): Finding {
   return { severity: 'ok', what };
 }
 
-/** Drops the checks that have found nothing. */
+/** Drops the undefined findings: checks without a problem return undefined. */
 function present(findings: readonly (Finding | undefined)[]): readonly Finding[] {
   return findings.filter((finding) => finding !== undefined);
 }
@@ -144,7 +147,10 @@ function checkLock(evidence: Evidence): readonly Finding[] {
   return present([checkPlace(evidence), checkHolder(evidence), checkOthers(evidence)]);
 }
 
-/** Checks the namespace of the lock. If the namespace is not allowed, a coordinator does nothing. */
+/**
+ * Checks the namespace of the lock. If the API server serves native LeaseCandidates, a coordinator refuses to work with
+ * a lock outside kube-system (rule 10).
+ */
 function checkPlace({ lockNamespace, elections }: Evidence): Finding | undefined {
   const served = elections?.candidateApis.find((api) => sourceOf(api) === 'native');
   if (served === undefined || !isSeparateLock(lockNamespace)) return undefined;
@@ -197,7 +203,7 @@ function adviceForNone(isApiOff: boolean, [other]: Evidence['otherLocks']): stri
   return 'Start the coordinator (run) and check its log; check that it has the permissions in deploy/rbac.yaml.';
 }
 
-/** Checks for other locks. Their holders elect leaders independently of each other. */
+/** Reports locks in other namespaces. Coordinators with different locks elect leaders independently of each other. */
 function checkOthers({ lock, otherLocks }: Evidence): Finding | undefined {
   const isHeld = lock.kind === 'ours' || lock.kind === 'builtIn';
   if (otherLocks.length === 0 || (!isHeld && otherLocks.length === 1)) return undefined;
@@ -265,7 +271,7 @@ function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[]
   return findings.length > 0 ? findings : [passed('No clock is off by more than 2 s.')];
 }
 
-/** Compares renewTimes with the later of two clocks, the server's and ours, because either may be slow. */
+/** Compares renewTimes with the server's clock or this machine's, whichever is later, because either may be slow. */
 function checkRenewTimes({ elections, now }: ObservedElections, ahead?: ServerAhead): Finding | undefined {
   const otherIsAheadMs = skewOf(ahead) === undefined ? ahead?.max : ahead && -ahead.min;
   const latest = now.wall + BigInt(Math.round((Math.max(0, otherIsAheadMs ?? 0) + TOLERATED_SKEW_MS) * 1000));
@@ -288,7 +294,7 @@ function checkRenewTimes({ elections, now }: ObservedElections, ahead?: ServerAh
 
 export type ObservedAt = Pick<ObservedElections, 'elections' | 'now'>;
 
-/** Finds candidates that cannot lead. */
+/** Reports candidates that cannot lead, because they are unresponsive or expired. */
 export function checkCandidates({ elections, now }: ObservedAt): readonly Finding[] {
   const standings = elections.flatMap(({ input }) => surveyElection(input, now).standings);
   const silent = (['Unresponsive', 'Expired'] as const).map((state): Finding | undefined => {
@@ -309,7 +315,7 @@ export function checkCandidates({ elections, now }: ObservedAt): readonly Findin
   return [passed(`${counted(standings.length, 'candidate')}, none of them silent.`)];
 }
 
-/** Finds Leases whose election is blocked. */
+/** Reports Leases whose election is blocked. */
 function checkLeases({ elections, now }: ObservedElections): readonly Finding[] {
   const statuses = elections.map((election) => statusOf(election, now));
   const findings = [...Map.groupBy(statuses, troubleOf)].flatMap(([reason, those]): Finding[] => {
@@ -317,9 +323,9 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
     if (advice === undefined) return [];
     const names = those.map(({ namespace, name }) => `${namespace}/${name}`);
     const isSupposed = reason === 'StrategyConflict' && those.some((one) => one.reason !== reason);
-    // NoCandidates is only a warning: the Lease is left over from an uninstalled component.
+    // NoCandidates is only a warning: such a Lease is usually left over from an uninstalled component.
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
-    // A fence is only a warning, because it expires by itself.
+    // LeaseFenced is only a warning: the fence expires by itself, and the coordinator then elects a leader.
     const severity = isLed || reason === 'LeaseFenced' ? 'warning' : 'error';
     const what = `${listed(names)}: ${reason}${isSupposed ? ', if all silent candidates are alive' : ''}.`;
     const finding = { severity, what, meaning: REASONS[reason], advice } as const;
@@ -331,7 +337,10 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
   return [passed(`${counted(statuses.length, 'coordinated Lease')}, each as it should be.`)];
 }
 
-/** Returns the reason to report. Reports a conflict even before the candidates have answered pings. */
+/**
+ * Returns the reason to report. While the coordinator waits for answers, reports a conflict that these answers would
+ * cause.
+ */
 function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
   return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
 }

@@ -16,7 +16,7 @@ import type { Instant, Lease, LeaseCandidate, Now } from '../election/model.ts';
 import { changedNotes, withNotes, withoutNotes } from '../election/notes.ts';
 import type { ElectionInput } from '../election/view.ts';
 
-/** An election in memory, with the controller's records. The caller simulates the programs and the clock. */
+/** Simulates the API server and the coordinator for one Lease. The caller simulates the programs and the clock. */
 export class InMemoryElection {
   readonly #records: ElectionRecords;
   readonly #key: LeaseKey;
@@ -51,7 +51,7 @@ export class InMemoryElection {
     return decideElection(this.input, this.#clock());
   }
 
-  /** Applies a decision as the controller would. The caller answers the pings. */
+  /** Applies a decision as the controller would. The caller simulates the answers of the pinged candidates. */
   carryOut(decision: Decision): void {
     this.accept(decision);
     for (const action of decision.actions) {
@@ -61,18 +61,18 @@ export class InMemoryElection {
     }
   }
 
-  /** Records the decision. The caller then sends, observes and answers each of its actions. */
+  /** Records the decision. The caller then calls `send`, `see` and `answer` for each of its actions. */
   accept(decision: Decision): void {
     recordDecision(this.#records, this.#key, decision, this.#at);
   }
 
-  /** Sends an action. Returns the written Lease; undefined if the action writes no Lease. */
+  /** Simulates the request of an action. Returns the written Lease; undefined if the action writes no Lease. */
   send(action: Action): Lease | undefined {
     recordSending(this.#records, this.#key, action, this.#at);
     return isLeaseWrite(action) ? this.#made(action) : undefined;
   }
 
-  /** Delivers the watch event of an action's write. The caller may deliver it before or after the server's answer. */
+  /** Simulates the watch event of an action's write. The caller may call it before or after `answer`. */
   see(action: Action, lease: Lease | undefined): void {
     if (action.kind === 'DeleteCandidate') {
       this.removeCandidate(action.name);
@@ -84,13 +84,13 @@ export class InMemoryElection {
     }
   }
 
-  /** Delivers the server's answer to an action. */
+  /** Simulates the API server's successful answer to the request of an action. */
   answer(action: Action, lease: Lease | undefined): void {
     const written = lease && { before: undefined, after: lease };
     recordSuccess(this.#records, this.#key, action, this.#at, this.#at, written);
   }
 
-  /** Simulates another client that writes the Lease. Undefined deletes it. */
+  /** Simulates another client that writes the Lease; with `undefined`, one that deletes the Lease. */
   putLease(lease: Lease | undefined): void {
     const stored = lease && { ...lease, resourceVersion: this.#nextVersion() };
     this.#records.seeLease(this.#key, stored, this.#clock());

@@ -11,14 +11,14 @@ import { assumeAnswers, describeStatus, type RankedCandidate, rank, verdictOn } 
 import { rehearse } from './rehearsal.ts';
 import { adviceOn, describeLoss, listed } from './wording.ts';
 
-/** The strategy of a Lease and its origin. */
+/** The strategy of a Lease, the candidates that ask for it, and the clients that wrote it. */
 export type StrategyAccount = ReturnType<typeof strategyOf>;
 
 export type LeaseAccount = ReturnType<typeof accountFor>;
 
 /**
  * Explains a Lease, using the controller's own decision function.
- * @param crashEvidence undefined if the caller does not need the conditions, or if the holder is not silent
+ * @param crashEvidence the conditions of rule 17; undefined if they are not shown, or if the holder is not late
  */
 export function accountFor(
   election: ObservedElection,
@@ -35,7 +35,7 @@ export function accountFor(
   return {
     status: describeStatus(decision, view, rawLease),
     verdict: verdictOn(supposed, decision),
-    // Undefined if the Lease has expired or has no holder.
+    // Undefined if the Lease has no valid holder.
     expiresInSeconds: tenure.kind === 'held' ? (tenure.expiresAt - now.monotonic) / 1000 : undefined,
     reason: decision.reason,
     candidates,

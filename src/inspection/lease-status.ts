@@ -27,33 +27,34 @@ import { countPriorities, describeLoss, endOf, listed, stateTexts, waitsFor } fr
 export interface LeaseStatus {
   readonly namespace: string;
   readonly name: string;
-  /** The holderIdentity, even if the Lease has expired; empty for no holder. */
+  /** The holderIdentity, even if the Lease has expired; empty if the Lease has no holder. */
   readonly holder: string;
-  /** Whether the Lease has not expired, according to its renewTime and the clock of this command. */
+  /** Whether the Lease has a valid holder: one whose last renewal is not older than the duration of the Lease. */
   readonly isHeld: boolean;
   readonly preferredHolder: string;
-  /** The strategy in the Lease. If there is none, the strategy that its candidates agree on. */
+  /** The strategy in the Lease. If the Lease has none, the strategy on which its candidates agree; may be empty. */
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
   readonly priorities: ReturnType<typeof countPriorities>;
-  /** The strategies that conflict if all silent candidates are alive; undefined without a conflict. */
+  /** The strategies in conflict if all candidates that may answer a ping do so; undefined without a conflict. */
   readonly conflictingStrategies: readonly string[] | undefined;
   readonly reason: Reason;
-  /** Undefined if the Lease waits for nothing. */
+  /** What the Lease waits for, to complete `waits for ...`; undefined if it waits for nothing. */
   readonly waitingFor: string | undefined;
   readonly leaseTransitions: number;
   readonly ageSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
 }
 
-/** Describes a Lease, using the controller's own decision function. */
+/** Returns the status of a Lease, using the controller's own decision function. */
 export function statusOf({ input, rawLease }: ObservedElection, now: Now): LeaseStatus {
   return describeStatus(decideElection(input, now), surveyElection(input, now), rawLease);
 }
 
-/** Like {@link statusOf}, for a caller that already has the decision and the view. */
+/** Returns the status of a Lease from a decision and a view that the caller already has. */
 export function describeStatus(decision: Decision, view: View, rawLease?: KubernetesObject): LeaseStatus {
-  // Most candidates have not just renewed. Assume that all candidates would answer a ping.
+  // The outlook assumes that all candidates answer that may still answer a ping. The outcome alone would omit most
+  // candidates, because few have just renewed or answered a ping.
   const { input, outlook: outcome } = view;
   const { namespace, name, lease } = input;
   const created = rawLease && timeField(rawLease.metadata, 'creationTimestamp');
@@ -76,12 +77,15 @@ export function describeStatus(decision: Decision, view: View, rawLease?: Kubern
   };
 }
 
-/** Returns the decision that follows if all pinged candidates answer. Most of them do. */
+/**
+ * Returns the decision with another outcome and other states: those that follow if all candidates answer that may still
+ * answer a ping. The actions are empty.
+ */
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
-  // A leader yields only to a candidate with a better version. A holder that has not taken up its grant
-  // yields to every better candidate.
+  // A leader yields only to a better priority or version. A holder that has not taken up its grant also loses the Lease
+  // to a candidate that is better by age or name.
   const outcome = isBeingRevised(decision) ? decideOutcome(possible) : view.outlook;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
@@ -91,14 +95,15 @@ export function assumeAnswers(view: View, decision: Decision): Decision {
 
 export type RankedCandidate = ReturnType<typeof rank>[number];
 
-/** Ranks the candidates, the next leader first, and explains their ranks. Returns at most `most`. */
+/** Ranks the candidates, the next leader first, and explains their ranks. Returns at most `most` candidates. */
 export function rank(supposed: Decision, { standings }: Decision, { input, at }: View, most?: number) {
   const states = new Map(standings.map(({ candidate, state }) => [candidate, state]));
   const ranked = rankCandidates(supposed, most);
   const accounts = explainCandidates({ ...supposed, standings: ranked });
   return ranked.map(({ candidate, isHolder, observation }, index) => {
     const { name, binaryVersion, emulationVersion, priority } = candidate;
-    // The criterion by which the candidate lost, or the state that excludes it; undefined for the best candidate.
+    // The criterion by which the candidate lost, its state if that excludes it, or the kind of an outcome without a
+    // leader. Undefined for the best candidate.
     const lostBy = accounts[index]?.lostBy;
     return {
       ...{ name, binaryVersion, emulationVersion, priority: priority.value, priorityUntil: endOf(priority) },
@@ -112,7 +117,7 @@ export function rank(supposed: Decision, { standings }: Decision, { input, at }:
   });
 }
 
-/** Says who leads, and why. The first argument is the result of {@link assumeAnswers}. */
+/** Returns a sentence that says who leads, and why. The first argument is the result of {@link assumeAnswers}. */
 export function verdictOn({ outcome, standings }: Decision, decision: Decision): string {
   const { tenure, reason } = decision;
   const holder = tenure.kind === 'held' ? tenure.holder : undefined;
@@ -138,7 +143,7 @@ function countStates({ standings }: View): LeaseStatus['candidates'] {
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-/** Describes what must happen before the best candidate leads, with names and seconds if they are known. */
+/** Describes what must happen before the best candidate leads, with names and remaining seconds if they are known. */
 function waitingFor(decision: Decision, { outlook: outcome, tenure, at }: View): string | undefined {
   const { reason } = decision;
   const agreement = outcome.kind === 'conflict' && `agreement on one of ${listed(outcome.strategies)}`;
@@ -161,7 +166,7 @@ function waitingFor(decision: Decision, { outlook: outcome, tenure, at }: View):
   return grant ? `the coordinator to give it to ${grant.holder}` : waitsFor(reason);
 }
 
-/** Returns the candidates that have not answered a ping, or are about to be pinged. */
+/** Returns the names of the candidates that may still answer a ping, and of those that the decision will ping. */
 function unansweredIn({ actions, standings }: Decision): readonly string[] {
   const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
   const awaited = standingsIn(standings, 'Awaiting').map(({ candidate }) => candidate.name);
@@ -172,7 +177,7 @@ function isBeingRevised({ reason }: Decision): boolean {
   return reason === 'GrantRevised' || reason === 'RevisionPending';
 }
 
-/** Explains that the best candidate wins because of its priority, if another candidate would win without it. */
+/** Returns a phrase that names the priority of `best` as the cause if, without this priority, a rival would win. */
 function forItsPriority(best: LeaseCandidate, strategy: string, rivals: readonly Standing[]): string {
   const order = strategies.get(strategy);
   const { priority } = best;

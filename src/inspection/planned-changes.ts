@@ -8,7 +8,7 @@ import { type Change, rehearse } from './rehearsal.ts';
 
 const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: 'OldestEmulationVersion' };
 
-// The API server's rule for names of LeaseCandidates.
+// The API server accepts only these characters in names of LeaseCandidates.
 const CANDIDATE_NAME = /^[-._a-zA-Z0-9]+$/;
 const PRIORITY = /^([^=]+)=([^=]*)$/s;
 const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
@@ -16,7 +16,7 @@ const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
 /**
  * Returns the planned changes in order: new candidates, then priorities, then removals, as in a rolling upgrade.
  *
- * @throws {SettingsError} with all problems.
+ * @throws {SettingsError} that lists all problems of the request.
  */
 export function plannedChanges(
   request: Pick<PlanSettings, 'add' | 'remove' | 'priority'>,
@@ -43,8 +43,8 @@ export function plannedChanges(
 }
 
 /**
- * Parses a rolling update (`name=binary/emulation`). It replaces the candidate with that name, and all candidates whose
- * names start with that name and a dash.
+ * Parses the value of `--rollout`, `name=binary/emulation`. The rolling update replaces the candidate with that name,
+ * and all candidates whose names start with that name and a dash.
  * @throws {SettingsError} if `text` is invalid.
  */
 export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput) {
@@ -56,13 +56,13 @@ export function plannedRollout(text: string, { namespace, name: lease, candidate
   return { names, binaryVersion, emulationVersion };
 }
 
-/** A rolling update. Restarts the candidates in `names` with the new versions, one at a time. */
+/** A rolling update. One at a time, it replaces the candidates in `names` by candidates with the new versions. */
 export type Rollout = ReturnType<typeof plannedRollout>;
 
 /** The forecast of a rolling update under one strategy. */
 export type RolloutForecast = ReturnType<typeof forecastRollout>[number];
 
-/** Simulates a rolling update under each registered strategy, as if all candidates asked for it. */
+/** Simulates a rolling update once for each registered strategy, as if all candidates asked for that strategy. */
 export function forecastRollout(input: ElectionInput, now: Now, rollout: Rollout) {
   return [...strategies.keys()].map((strategy) => {
     const preference: StrategyPreference = { kind: 'strategy', strategy };
@@ -75,7 +75,7 @@ export function forecastRollout(input: ElectionInput, now: Now, rollout: Rollout
     const next = rehearse(asking, now, changesOf(asking, rollout, 'next'));
     return {
       strategy,
-      // The number of leader changes if the leader is always replaced last (`fewest`) or next (`most`).
+      // The number of leader changes: `fewest` if the leader is always replaced last, `most` if it is always next.
       fewestHandOvers: last.handOvers,
       mostHandOvers: next.handOvers,
       leader: next.holder,
@@ -109,7 +109,7 @@ function problemWith(flag: string, text: string, example: string) {
   return (what: string) => new SettingsError([`${flag}: "${text}" ${what}; give e.g. ${example}`]);
 }
 
-/** Parses `name=binaryVersion/emulationVersion`. */
+/** Parses `name=binaryVersion/emulationVersion`. The default emulation version is the binary version. */
 function nameAndVersions(text: string, problem: ReturnType<typeof problemWith>) {
   const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
   const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
@@ -123,8 +123,8 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
   const problem = problemWith('--add', text, 'scheduler-c=1.36.0/1.35.0');
   const { name, binaryVersion, emulationVersion } = nameAndVersions(text, problem);
   const present = input.candidates.map(({ candidate }) => candidate);
-  // A new version of a program asks for the program's former strategy. A new program asks for the strategy of
-  // the other candidates.
+  // A candidate that restarts keeps the strategy that it asked for. A new candidate asks for the same strategy as the
+  // first of the present candidates.
   const former = present.find((candidate) => candidate.name === name);
   const alike = former ?? present[0];
   return {

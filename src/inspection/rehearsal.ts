@@ -13,32 +13,32 @@ import { InMemoryElection } from './in-memory-election.ts';
 
 export type Rehearsal = ReturnType<Rehearsing['result']>;
 
-// The defaults of client-go's elector. A leader renews every 2 s, and other electors poll every 2 to 4.4 s.
-// The Lease lasts 15 s.
+// All programs use the defaults of client-go's elector: a leader renews every 2 s, and a Lease lasts 15 s. In reality,
+// an elector that does not lead polls every 2 to 4.4 s; here, every 2 s. A candidate answers a ping after 50 ms.
 const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** A Lease counts as settled if nothing changes for this time: it may wait for a candidate forever. */
+/** A Lease counts as settled if nothing happens for this time, in ms, because it may wait for a candidate forever. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 
-/** Maximum wait until a Lease expires. Some Leases last for minutes. */
+/** Maximum wait until a Lease expires, in ms. Long, because some Leases last for minutes. */
 const MAX_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;
 
-/** The reasons for which a Lease stays without a leader of this coordinator. */
+/** The reasons with which a vacant Lease counts as settled, because the coordinator will not choose a leader for it. */
 const LASTING = new Set<Reason>(['NoCandidates', 'PlainElector', 'ThirdPartyStrategy', 'CoordinatorLease']);
 
 /**
- * Simulates the coordinator, with its own decision function, after each of the changes. Candidates answer pings, the
- * holder renews and yields, and Leases expire. Each change starts when the effects of the earlier changes have ended. If
- * the first change is a crash, it starts at once. A candidate that has not answered a ping stays silent. A holder that
- * has missed its renewals also stays silent.
+ * Simulates an election with these changes, using the coordinator's own decision function. Candidates answer pings, the
+ * holder renews and yields, and the Lease expires. Each change waits until the effects of the previous one have ended.
+ * Only a crash that is the first change starts at once. Programs that are silent at the start stay silent: candidates
+ * that have not answered a ping, and a holder that is late.
  */
 export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
   const rehearsal = new Rehearsing(input, start);
-  // A crash may happen at any time. Any other change starts when the Lease is settled.
+  // A crash may happen at any time. Users plan all other changes for a Lease that is settled.
   if (changes[0]?.kind !== 'crash') rehearsal.runUntilSettled();
   for (const change of changes) {
     rehearsal.make(change);
@@ -50,13 +50,13 @@ export function rehearse(input: ElectionInput, start: Now, changes: readonly Cha
 export type Change =
   /** A candidate appears, or restarts with other versions. */
   | { readonly kind: 'add'; readonly candidate: LeaseCandidate }
-  /** The candidate's program stops: it releases the Lease and deletes its candidate. */
+  /** The candidate's program stops: the program releases the Lease and deletes its LeaseCandidate. */
   | { readonly kind: 'remove'; readonly name: string }
-  /** The candidate's program crashes: it no longer renews or answers. */
+  /** The candidate's program crashes: the program no longer renews the Lease or answers pings. */
   | { readonly kind: 'crash'; readonly name: string }
   /** The candidate gets a priority that does not expire. */
   | { readonly kind: 'priority'; readonly name: string; readonly priority: number }
-  /** `successor` appears, then one of `names` stops. `leaderIs`: whether the leader stops next or last. */
+  /** The candidate `successor` appears, then one of `names` stops: the leader first (`next`) or last (`last`). */
   | {
       readonly kind: 'replace';
       readonly names: readonly string[];
@@ -68,9 +68,9 @@ class Rehearsing {
   readonly #election: InMemoryElection;
   readonly #start: Now;
   #at: Instant;
-  /** `atMs`: virtual time since the start, in milliseconds. */
+  /** What has happened so far. `atMs` is the virtual time since the start, in milliseconds. */
   readonly #steps: { atMs: number; text: string; reason: Reason | undefined }[] = [];
-  /** Programs that neither renew nor answer. */
+  /** The names of the programs that neither renew nor answer pings. */
   readonly #silent = new Set<string>();
   readonly #answersDue = new Map<string, Instant>();
   #looksAt: Instant;
@@ -106,10 +106,10 @@ class Rehearsing {
     const { tenure } = surveyElection(this.#election.input, this.#now);
     return {
       steps: this.#steps,
-      // The holder at the end; empty for none.
+      // The holder at the end; empty if the Lease then has no valid holder.
       holder: tenure.kind === 'held' ? tenure.holder : '',
       reason: this.#decision.reason,
-      // False if the rehearsal stopped before the Lease was settled.
+      // False if the Lease was still not settled when the rehearsal reached its time limit.
       isSettled: this.#isSettled,
       tookMs: this.#at - this.#start.monotonic,
       handOvers: this.#handOvers,
@@ -181,7 +181,7 @@ class Rehearsing {
     }
   }
 
-  /** Returns when the Lease expires, if its holder no longer renews it. */
+  /** Returns when the Lease expires; undefined if the Lease has no holder, or if the holder still renews it. */
   #runsOutAt(): Instant | undefined {
     const { input, lease } = this.#election;
     const tenure = surveyTenure(input, this.#at);
@@ -246,7 +246,7 @@ class Rehearsing {
     this.#election.putLease({
       ...lease,
       holderIdentity: '',
-      // A release: the holder itself writes this duration, with a renewTime after its last renewal.
+      // The coordinator recognizes a release: the holder has written the duration 1 and a later renewTime.
       leaseDurationSeconds: 1,
       isDurationHolders: true,
       renewTime: this.#now.wall + 1n,
@@ -269,7 +269,7 @@ class Rehearsing {
   #ping({ name, purpose }: PingCandidate, reason: Reason): void {
     const answers = !this.#silent.has(name);
     if (answers) this.#answersDue.set(name, this.#at + ANSWER_MS);
-    // A pending preemption pings its candidate repeatedly.
+    // Do not report routine pings. While a preemption is pending, the coordinator pings the candidate repeatedly.
     if (purpose === 'validity' || purpose === 'collection' || reason === 'PreemptionPending') return;
     this.#say(`${name} is asked for a sign of life${answers ? '' : ', and does not answer'}`, reason, true);
   }
@@ -282,7 +282,7 @@ class Rehearsing {
   }
 }
 
-/** Describes a write as another client would see it. */
+/** Describes the effect of a write. */
 function stepOf(action: CreateLease | UpdateLease | DeleteCandidate): string {
   switch (action.kind) {
     case 'CreateLease':

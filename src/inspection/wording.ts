@@ -3,7 +3,7 @@ import type { Reason } from '../election/decision.ts';
 import type { Priority } from '../election/model.ts';
 import type { CandidateState, Standing } from '../election/view.ts';
 
-/** The next step of the coordinator for a Lease. If the step does not happen, no coordinator runs. */
+/** What the coordinator writes for each of these reasons. If the write does not happen, no coordinator runs. */
 const nextSteps = {
   LeaseMissing: 'create it',
   LeaseExpired: 'give it to a new holder',
@@ -20,6 +20,7 @@ const nextSteps = {
   StrategyChanged: 'write the new strategy',
 } satisfies Partial<Record<Reason, string>>;
 
+/** What the Lease waits for, for each of the other reasons; undefined if it waits for nothing. */
 const awaited: Readonly<Record<Exclude<Reason, keyof typeof nextSteps>, string | undefined>> = {
   FirstElectionSettling: 'more first candidates, for at most one second',
   RevisionPending: 'more candidates, for a second or two',
@@ -42,14 +43,14 @@ const awaited: Readonly<Record<Exclude<Reason, keyof typeof nextSteps>, string |
   CoordinatorLease: undefined,
 };
 
-/** Completes "the Lease waits for ..."; undefined if the Lease waits for nothing. */
+/** Returns the end of the sentence "the Lease waits for ..."; undefined if the Lease waits for nothing. */
 export function waitsFor(reason: Reason): string | undefined {
   return reason in nextSteps
     ? `the coordinator to ${nextSteps[reason as keyof typeof nextSteps]}`
     : awaited[reason as keyof typeof awaited];
 }
 
-/** Advice for a reason that occurs in every election, if a Lease keeps it for long. */
+/** Advice for reasons that are normal during an election, but show a problem if a Lease has them for long. */
 const lastingAdvice: Readonly<Partial<Record<Reason, string>>> = {
   AwaitingAcks: 'If this lasts longer than a few seconds, no coordinator is running: run doctor.',
   PreemptionPending:
@@ -78,7 +79,7 @@ const advice: Readonly<Partial<Record<Reason, string>>> = {
     'Give the candidates a leaseName of at most 253 lower-case letters, digits, "-" and ".", which begins and ends with a letter or digit.',
 };
 
-/** Returns advice about a reason; undefined if there is nothing to do. */
+/** Returns advice about a reason; undefined if the user need not do anything. */
 export function adviceOn(reason: Reason): string | undefined {
   const isNextStep = reason in nextSteps;
   const lasting = isNextStep
@@ -87,7 +88,7 @@ export function adviceOn(reason: Reason): string | undefined {
   return advice[reason] ?? lasting;
 }
 
-/** Returns advice about a reason that always shows a problem; undefined if the reason occurs in every election. */
+/** Returns advice about a reason that always shows a problem; undefined if the reason is normal during an election. */
 export function adviceOnTrouble(reason: Reason): string | undefined {
   return advice[reason];
 }
@@ -125,17 +126,17 @@ export function describeLoss(lostBy: string): string {
   return lossTexts[lostBy] ?? lostBy;
 }
 
-/** Returns the end of a priority, in RFC 3339 to the second; undefined if it has none. */
+/** Returns the time at which a priority ends, in RFC 3339 to the second; undefined if the priority does not end. */
 export function endOf({ end }: Priority): string | undefined {
   return end && formatMicroTime(end.at).replace(/\.\d+Z$/, 'Z');
 }
 
-/** `5`, `-1000 until 2026-11-22T23:10:00Z` */
+/** Returns a text such as `5` or `-1000 until 2026-11-22T23:10:00Z`. */
 export function describePriority(value: number, until: string | undefined): string {
   return until === undefined ? String(value) : `${value} until ${until}`;
 }
 
-/** Counts the priorities that are set, highest first. */
+/** Returns the priorities that are set, highest first, each with the number of its candidates. */
 export function countPriorities(standings: readonly Standing[]) {
   const set = standings
     .map(({ candidate: { priority } }) => ({ value: priority.value, until: endOf(priority) }))
@@ -146,12 +147,12 @@ export function countPriorities(standings: readonly Standing[]) {
     .sort((a, b) => b.value - a.value);
 }
 
-/** `1 Lease`, `2 Leases` */
+/** Returns a text such as `1 Lease` or `2 Leases`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `a`, `a and b`, `a, b and 3 more` */
+/** Returns a text such as `a`, `a and b` or, for more than three names, `a, b and 3 more`. */
 export function listed(names: readonly string[]): string {
   if (names.length > 3) return `${names.slice(0, 2).join(', ')} and ${names.length - 2} more`;
   return names.join(', ').replace(/, (?=[^,]*$)/, ' and ');

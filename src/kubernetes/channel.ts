@@ -26,29 +26,32 @@ export interface OutgoingRequest {
   readonly signal: AbortSignal;
 }
 
-/** The head of an answer. The caller must read the whole body, or destroy it. */
+/** An answer whose head has arrived. The caller must read or destroy the body to free the connection. */
 export interface IncomingAnswer extends Pick<IncomingMessage, 'headers'> {
   readonly statusCode: number;
-  /** Decompressed. Fails with the same errors as the original body. */
+  /** The decompressed body. An error while the compressed body arrives is also an error of this stream. */
   readonly body: Readable;
 }
 
-/** How long an idle connection is kept, in milliseconds. Shorter than in common load balancers and API servers. */
+/**
+ * How long the client keeps an idle connection, in milliseconds. Common load balancers and API servers keep it longer,
+ * so they do not close a connection just when the client sends a request on it.
+ */
 export const KEEP_ALIVE_MS = 55_000;
 
-/** Idle time before the first TCP keep-alive probe, in milliseconds: load balancers forget idle connections. */
+/** Idle time in ms before the first TCP keep-alive probe. Without probes, load balancers forget idle connections. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/** Maximum bytes read of an error answer. Longer than any error message. Limits the memory. */
+/** Maximum bytes that the client reads of an error answer, to limit memory. Longer than any error message. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
-/** Size of a decompressed chunk in bytes: some dozens of list items. */
+/** Size of a chunk of a decompressed body, in bytes: some dozens of list items. */
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * Sends requests to one server. Keeps connections alive and reuses them: at most one for each simultaneous request.
- * When the TLS material changes (a rotated CA or client certificate), opens new connections and closes each old one
- * after its last call.
+ * Sends requests to one server. Keeps connections open, and opens a new one only if all others are in use. When the TLS
+ * material changes (a rotated CA or client certificate), opens new connections and closes each old one after its last
+ * call.
  */
 export class Channel {
   readonly #endpoint: Endpoint;
@@ -58,7 +61,10 @@ export class Channel {
     this.#endpoint = endpoint;
   }
 
-  /** Resolves to any answer. Rejects with Node's error, or if this kind of proxy is not supported. */
+  /**
+   * Resolves to the answer, also if its status is an error. Rejects with Node's error if there is no answer, or with an
+   * error if the kind of proxy is not supported.
+   */
   send({ method, path, headers, body, tls, signal }: OutgoingRequest): Promise<IncomingAnswer> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
@@ -68,23 +74,23 @@ export class Channel {
         ...target,
         method,
         path: prefix + path,
-        // Node sends no length for the body of a DELETE. Servers then ignore the body.
+        // Set the length: Node sends none for the body of a DELETE, and servers then ignore the body.
         headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
         agent,
       });
       // Do not use Node's option `signal`: it costs 10 % of the time of a short request. If the signal aborts after the
-      // answer, destroy() has no effect.
+      // end of the answer, destroy() has no effect.
       signal.addEventListener('abort', () => call.destroy(signal.reason), { once: true });
       call.on('response', (answer) => {
         resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: uncompressed(answer) });
       });
-      // After the answer, its body gets the errors.
+      // Errors after the head of the answer go to the body of the answer instead.
       call.on('error', reject);
       call.end(body);
     });
   }
 
-  /** Closes all connections at once, even during calls. The caller must send no more requests. */
+  /** Closes all connections at once, even during calls. The caller must send no more requests afterwards. */
   cut(): void {
     this.#connections?.tunnels?.cut();
     this.#connections?.agent.destroy();
@@ -108,7 +114,7 @@ type Connections = ReturnType<typeof connectionsTo>;
 /** Throws if this kind of proxy is not supported. */
 function connectionsTo({ server, proxyUrl }: Endpoint, tls: ConnectionOptions) {
   const url = new URL(server);
-  // Removes the brackets of an IPv6 address.
+  // urlToHttpOptions() removes the brackets of an IPv6 address.
   const hostname = urlToHttpOptions(url).hostname ?? '';
   const settings = {
     keepAlive: true,
@@ -117,7 +123,8 @@ function connectionsTo({ server, proxyUrl }: Endpoint, tls: ConnectionOptions) {
     timeout: KEEP_ALIVE_MS,
   };
   const agent = url.protocol === 'https:' ? new HttpsAgent({ ...settings, ...tls }) : new HttpAgent(settings);
-  // Use a short name: Node would build a name with the CA and the certificate for each request.
+  // The agent keeps idle connections under this name. Use a short one: Node would build a name from the CA and the
+  // certificate for each request.
   agent.getName = () => server;
   return {
     tls,
@@ -128,7 +135,7 @@ function connectionsTo({ server, proxyUrl }: Endpoint, tls: ConnectionOptions) {
   };
 }
 
-/** Closes each connection after its last call. */
+/** Closes idle connections now, and each other connection after its current call. */
 function retire(agent: HttpAgent): void {
   agent.maxFreeSockets = 0;
   for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
@@ -149,18 +156,21 @@ function connectThrough(agent: HttpAgent, proxyUrl: string): ProxyTunnels {
   return tunnels;
 }
 
-/** Returns true for 2xx. Redirects are not followed: they could send credentials to another server. */
+/**
+ * Returns true for 2xx. A redirect counts as an error: the client does not follow it, because the request could then
+ * send credentials to another server.
+ */
 export function isSuccess(statusCode: number): boolean {
   return statusCode < 300;
 }
 
 function uncompressed(answer: IncomingMessage): Readable {
   if (answer.headers['content-encoding'] !== 'gzip') return answer;
-  // Ignore the error here: the reader of the body gets it.
+  // Ignore the error here, because the reader of the body gets the same error.
   return pipeline(answer, createGunzip({ chunkSize: PIECE_BYTES }), () => {});
 }
 
-/** Reads the text of an answer. Reads at most {@link MAX_ERROR_BYTES} of an error answer, then closes its connection. */
+/** Reads the text of an answer. Closes the connection after {@link MAX_ERROR_BYTES} of an error answer. */
 export function readWhole({ statusCode, body }: IncomingAnswer): Promise<string> {
   const maxBytes = isSuccess(statusCode) ? Number.POSITIVE_INFINITY : MAX_ERROR_BYTES;
   const chunks: Uint8Array[] = [];

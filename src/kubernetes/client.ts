@@ -14,12 +14,12 @@ import { Turns } from './turns.ts';
 /** One call to the API server. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path from the server's root, without a query: `/apis/coordination.k8s.io/v1/leases`. */
+  /** Path from the server's root, without a query, such as `/apis/coordination.k8s.io/v1/leases`. */
   readonly path: string;
   readonly query?: Query;
-  /** Sent as JSON. */
+  /** The client sends this value as JSON. */
   readonly body?: unknown;
-  /** Default `application/json`. Required for a PATCH, because it names the kind of patch. */
+  /** Default `application/json`. A PATCH must set it, because it names the kind of patch. */
   readonly contentType?:
     | 'application/json'
     | 'application/merge-patch+json'
@@ -30,13 +30,15 @@ export interface ApiRequest {
   /** Aborts the call, or its stream. */
   readonly signal?: AbortSignal;
   /**
-   * Takes the items of a list as they arrive, so that a long list is never completely in memory. The client reads no more
-   * items while the returned promise is pending. The answer does not contain these items. Must not throw.
+   * Takes the items of a list as they arrive, so that a long list is never completely in memory. The client reads no
+   * more items while the returned promise is pending. The answer of the call then contains no items. This function must
+   * not throw.
    */
   readonly takeItems?: TakeItems;
   /**
-   * Sends the request only if a connection is idle. Aborts it when another request needs the connection. Rejects with
-   * `ABORTED` if it was not sent, or was aborted. An unsent request is not observed. Not for lists and streams.
+   * If true, the client sends the request only if a connection is idle, and aborts it when another request needs the
+   * connection. In both cases the call rejects with the code `ABORTED`. `observe` is not called for a request that was
+   * not sent. Has no effect on lists and streams.
    */
   readonly isBackground?: boolean;
 }
@@ -48,14 +50,17 @@ export interface ApiCallObservation {
   readonly verb: string;
   /** The resource with its subresource, such as `leases` or `leases/status`; the path if it names none. */
   readonly resource: string;
-  /** The HTTP status, or `error` without a complete answer. */
+  /** The HTTP status; `error` if the client got no complete and valid answer. */
   readonly status: number | 'error';
   readonly durationMs: number;
 }
 
-/** The Date header of an answer. `sentAt` and `answeredAt` are by our wall clock, in microseconds. */
+/**
+ * The Date header of an answer. `sentAt` and `answeredAt` are the times at which this client sent the request and
+ * received the head of the answer, by its wall clock, in microseconds since 1970.
+ */
 export interface HeardDate {
-  /** The value of the HTTP Date header, in whole seconds. */
+  /** The value of the Date header, in whole seconds. */
   readonly date: string;
   readonly sentAt: bigint;
   readonly answeredAt: bigint;
@@ -67,31 +72,31 @@ export interface KubernetesClient {
   /** Resolves to the answer's JSON object. Rejects with {@link ApiError} or {@link ConnectionError}. Never retries. */
   request(request: ApiRequest): Promise<JsonObject>;
   /**
-   * Resolves to the answer's body as a stream. The deadline covers only its beginning. The caller must iterate over the
-   * body or abort it, otherwise the connection stays open. Rejects like {@link KubernetesClient.request}, and the
-   * iteration throws the same errors.
+   * Resolves to the answer's body as a stream, as soon as the head of the answer has arrived. The deadline ends at that
+   * moment. The caller must iterate over the body or abort the call, otherwise the connection stays open. Rejects like
+   * {@link KubernetesClient.request}, and the iteration throws the same errors.
    */
   stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Ends streams at once. Waits `graceMs` (default one second) for requests in flight, then aborts them. Calls that were
-   * not sent fail with `CLIENT_CLOSED`. When the promise resolves, no call is in flight, even if the server does not
-   * answer.
+   * Ends streams at once. Waits `graceMs` (default one second) for requests in flight, then aborts them. Calls that are
+   * not sent yet fail with `CLIENT_CLOSED`, or with `ABORTED` if they are still queued after `graceMs`. When the
+   * promise resolves, no call is in flight, even if the server does not answer.
    */
   close(graceMs?: number): Promise<void>;
 }
 
 export interface ClientOptions {
-  /** Configuration and authentication; see `loadKubeConfig`. */
+  /** The server and the user, for example from `loadKubeConfig`. */
   readonly kubeConfig: ClusterConfig;
   /** Default: the system clock. */
   readonly clock?: Clock;
   /** Default `coordinated-leader-election`. */
   readonly userAgent?: string;
-  /** Maximum requests in flight, default 16; further requests are queued. Lists and watches do not count. */
+  /** Maximum requests in flight, default 16. Further requests wait in a queue. Lists and watches do not count. */
   readonly connections?: number;
-  /** Must not throw. */
+  /** Called after each call, for metrics. Must not throw. */
   readonly observe?: (call: ApiCallObservation) => void;
-  /** Called with the Date of each answer that has one. Must not throw. */
+  /** Called with the Date header of each answer that has this header. Must not throw. */
   readonly hear?: (heard: HeardDate) => void;
 }
 
@@ -100,7 +105,7 @@ export function createClient(options: ClientOptions): KubernetesClient {
   return new HttpClient(options);
 }
 
-/** The part of a call that the deadline limits. */
+/** The steps of one call. The call is aborted if they are not complete at the deadline. */
 type Run<T> = (deadline: Deadline) => Promise<{ status: number; result: T }>;
 
 class HttpClient implements KubernetesClient {
@@ -118,7 +123,8 @@ class HttpClient implements KubernetesClient {
     const { kubeConfig, clock } = options;
     const cluster = kubeConfig.getCurrentCluster();
     if (!cluster) throw new ConnectionError('the current context has no cluster', { code: 'CREDENTIALS' });
-    // Remove credentials from the URL: the kubeconfig's user authenticates, and messages show the URL.
+    // Remove credentials from the URL, because messages show the URL. The client authenticates as the kubeconfig's
+    // user.
     this.server = withoutCredentials(cluster.server).replace(/\/+$/, '');
     this.#options = options;
     this.#credentials = new CredentialSource({ kubeConfig, cluster, clock });
@@ -145,7 +151,10 @@ class HttpClient implements KubernetesClient {
     });
   }
 
-  /** Sends a list without taking a turn: a list may take a minute, and there may be several for each namespace. */
+  /**
+   * Requests a list without waiting for a turn. A list may take a minute, and there may be several lists for each
+   * namespace, so lists would keep other requests waiting.
+   */
   #requestList(request: ApiRequest, takeItems: TakeItems): Promise<JsonObject> {
     return this.#call(request, async (deadline) => {
       const { body, statusCode: status } = await this.#ask(request, deadline);
@@ -162,7 +171,7 @@ class HttpClient implements KubernetesClient {
       deadline.stopTimer();
       // Node emits `close` after the end, an error or the destruction of the body.
       body.once('close', () => this.#end(deadline));
-      // Without a listener, an error before the iteration would be uncaught. The iteration throws it later.
+      // Without a listener, an error before the iteration would be uncaught. The iteration throws this error later.
       body.on('error', () => {});
       return { status, result: readChunks(body, (error) => deadline.explain(error, request)) };
     });
@@ -195,7 +204,7 @@ class HttpClient implements KubernetesClient {
     return call;
   }
 
-  /** Runs one call within its deadline. Converts errors to our error classes and observes the result. */
+  /** Runs one call within its deadline. Converts errors to ApiError or ConnectionError. Calls `observe`. */
   async #carryOut<T>(request: ApiRequest, deadline: Deadline, run: Run<T>): Promise<T> {
     const { clock, observe } = this.#options;
     const startedAt = clock.now();
@@ -217,10 +226,14 @@ class HttpClient implements KubernetesClient {
     }
   }
 
-  /** Resolves to a successful answer when its body begins. Rejects with the error of any other answer. */
+  /**
+   * Sends the request. Resolves when the head of a successful answer has arrived. Rejects with an {@link ApiError} if
+   * the server answers with an error.
+   */
   async #ask(request: ApiRequest, deadline: Deadline): Promise<IncomingAnswer> {
     const { headers, tls } = await deadline.race(this.#authenticate(request));
-    // A closed client must not open new connections: it would never close them.
+    // Check again, because the client may have been closed meanwhile. A closed client must not open a new connection:
+    // it would never close that connection.
     this.#assertOpen(request);
     const { clock, hear, userAgent } = this.#options;
     const sentAt = clock.wallTime();
@@ -231,7 +244,8 @@ class HttpClient implements KubernetesClient {
         ...headers,
         accept: 'application/json',
         'user-agent': userAgent,
-        // The API server compresses answers of 128 KiB and more. This shrinks Leases and candidates to 8 %.
+        // The API server compresses answers of 128 KiB and more. This shrinks lists of Leases and candidates to 8 % of
+        // their size.
         ...(request.takeItems && { 'accept-encoding': 'gzip' }),
         ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
       },
@@ -262,12 +276,13 @@ class HttpClient implements KubernetesClient {
   }
 }
 
-/** Query parameters. Undefined parameters are omitted. */
+/** The query parameters of a URL. The client omits parameters that are undefined. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Returns the verb and the resource of a request, without names and namespaces. */
 export function describeTarget(method: string, path: string, query: Query = {}) {
-  // /api/v1/... or /apis/group/version/..., then namespaces/NAMESPACE/, resource, name, subresource.
+  // The path is /api/VERSION/... or /apis/GROUP/VERSION/..., where ... is
+  // namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE. The namespace, the name and the subresource may be missing.
   const segments = path.split('/').filter((segment) => segment !== '');
   const rest = segments.slice(segments[0] === 'api' ? 2 : 3);
   const isResource = (segments[0] === 'api' || segments[0] === 'apis') && rest.length > 0;
@@ -280,7 +295,7 @@ export function describeTarget(method: string, path: string, query: Query = {}) 
   };
 }
 
-/** Returns the path with its query, as in the request line. */
+/** Returns the path followed by the encoded query, as the request line of HTTP contains them. */
 export function pathWithQuery(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

@@ -11,7 +11,7 @@ export interface Cluster {
   readonly proxyUrl?: string | undefined;
 }
 
-/** The fields of a kubeconfig's user that this project reads. The ClusterConfig uses them to authenticate. */
+/** The fields of a kubeconfig's user that this project reads. A {@link ClusterConfig} authenticates with them. */
 export interface User {
   readonly name: string;
   readonly certData?: string | undefined;
@@ -35,27 +35,31 @@ export interface Context {
 }
 
 /**
- * The cluster and user of a client. A `KubeConfig` of client-node has this type. The type does not import client-node,
- * because users of this package may not have the types of client-node's dependencies.
+ * The server to which a client connects, and the user who authenticates. A `KubeConfig` of client-node has this type.
+ * The type does not import client-node, because programs that use this package may not have the types of client-node's
+ * dependencies.
  */
 export interface ClusterConfig {
   getCurrentCluster(): Cluster | null;
   getCurrentUser(): Pick<User, 'name' | 'exec'> | null;
   getCurrentContext(): string;
   getContextObject(name: string): Context | null;
-  /** Sets TLS material, headers and the password of a request. */
+  /** Adds the TLS material and the credentials (headers, or user name and password) to the options of a request. */
   applyToHTTPSOptions(options: RequestOptions): Promise<void>;
 }
 
-/** Returns the namespace of the current context; `default` if it has none. */
+/** Returns the namespace of the current context; `default` if the context has none. */
 export function namespaceOf(config: ClusterConfig): string {
   return config.getContextObject(config.getCurrentContext())?.namespace || 'default';
 }
 
-/** A user with credentials in the configuration or in files. Other users need client-node: see `kubeconfig.ts`. */
+/**
+ * The configuration of a user whose credentials are in the kubeconfig or in files. For a user with a credential plugin,
+ * `kubeconfig.ts` uses client-node instead.
+ */
 export class StaticConfig implements ClusterConfig {
   readonly #parts: { readonly cluster: Cluster; readonly user: User; readonly context: Context };
-  /** The last token that was read from the token file. */
+  /** The last token from the token file. The client uses it while the file cannot be read. */
   #tokenOfFile: string | undefined;
 
   constructor(cluster: Cluster, user: User, context: Context) {
@@ -98,7 +102,10 @@ export class StaticConfig implements ClusterConfig {
     };
   }
 
-  /** Returns the token, as client-go does: a token file takes precedence over the token in the kubeconfig. */
+  /**
+   * Returns the token. Like client-go, prefers the token file to the token in the kubeconfig. Throws only if the file
+   * cannot be read, no earlier token from the file is known, and the kubeconfig has no token.
+   */
   #token(): string | undefined {
     const { token, tokenFile } = this.#parts.user;
     if (!tokenFile) return token;
@@ -111,7 +118,7 @@ export class StaticConfig implements ClusterConfig {
   }
 }
 
-/** Returns one option: the data if set, otherwise the content of the file. */
+/** Returns one TLS option: the decoded `data` if set, otherwise the content of `file`. */
 function material(
   option: 'ca' | 'cert' | 'key',
   file: string | undefined,

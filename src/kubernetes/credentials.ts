@@ -13,7 +13,10 @@ export interface Credentials {
   readonly tls: ConnectionOptions;
 }
 
-/** How long credentials are reused, in ms: getting them reads files or runs a plugin. Delays a rotation. */
+/**
+ * How long the client reuses credentials, in ms, because it reads files or runs a plugin to get them. Rotated
+ * credentials take effect after at most this time.
+ */
 const REUSE_MS = 1_000;
 
 interface CredentialParts {
@@ -32,7 +35,7 @@ export class CredentialSource {
     this.#parts = parts;
   }
 
-  /** Rejects with the error of reading a file, or with an error that names the plugin and has its message. */
+  /** Rejects with the error of reading a file, or with the name and message of the credential plugin that failed. */
   async get(): Promise<Credentials> {
     if (this.#current && this.#parts.clock.now() - this.#current.since < REUSE_MS) {
       return this.#current.credentials;
@@ -55,19 +58,23 @@ export class CredentialSource {
   }
 }
 
-/** The plugin process of each task: client-node does not report how a plugin ended. */
+/**
+ * The plugin process that each call of obtainCredentials() starts. client-node does not report how a plugin ended, but
+ * the process has an exit code or a signal.
+ */
 const started = new AsyncLocalStorage<{ process?: ChildProcess }>();
 
 async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Promise<Credentials> {
   if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify) {
-    // Like kubectl, send no credentials without TLS (`kubectl proxy`): the network could read them.
+    // Like kubectl, send no credentials without TLS, for example to `kubectl proxy`: others on the network could read
+    // the credentials.
     return { headers: {}, tls: {} };
   }
   const options: RequestOptions = {};
   const plugin = kubeConfig.getCurrentUser()?.exec?.command;
   const own: { process?: ChildProcess } = {};
   const note = (message: unknown) => {
-    // Ignore processes of other tasks, which may start at the same time.
+    // Ignore processes that other code starts at the same time.
     if (started.getStore() === own) Object.assign(own, message);
   };
   subscribe('child_process', note);
@@ -81,16 +88,16 @@ async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Prom
   return { headers: headersOf(options), tls: tlsOf(options) };
 }
 
-/** Maximum characters of a plugin's message: a plugin may write any amount. */
+/** Maximum characters of a plugin's message in an error. A plugin may write a text of any length. */
 const LONGEST_EXPLANATION = 1000;
 
-/** Returns an error that names the plugin. The library's error contains only the plugin's error output. */
+/** Returns an error that says which plugin failed and how. client-node's error has only the plugin's error output. */
 function pluginFailure(command: string, cause: unknown, ending: string | undefined): Error {
   const how = ending === undefined ? '' : ` (${ending})`;
   const explanation = shortened(explanationOf(cause), LONGEST_EXPLANATION);
   return new Error(
     `the credential plugin ${command} failed${how}: ${explanation}`,
-    // A SyntaxError of the library quotes the beginning of the output, which may be the token.
+    // Do not add a SyntaxError as the cause: it quotes the beginning of the plugin's output, which may be the token.
     cause instanceof SyntaxError ? {} : { cause },
   );
 }
@@ -105,7 +112,7 @@ function headersOf(options: RequestOptions): Record<string, string> {
   const headers: Record<string, string> = {};
   if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
   for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // A token file usually ends with a newline. A header must not contain it.
+    // A token file usually ends with a newline, which a header must not contain.
     if (value !== undefined) headers[name.toLowerCase()] = String(value).trim();
   }
   return headers;
@@ -121,6 +128,6 @@ function tlsOf(options: RequestOptions): ConnectionOptions {
 function endingOf(process: ChildProcess | undefined): string | undefined {
   if (process?.signalCode) return process.signalCode;
   const { exitCode } = process ?? {};
-  // A negative code means that the process did not start. The error contains the reason.
+  // A negative exit code means that the process did not start. The message of the error then contains the reason.
   return typeof exitCode === 'number' && exitCode > 0 ? `exit code ${exitCode}` : undefined;
 }

@@ -4,7 +4,7 @@ import { ApiError, type Call, ConnectionError, connectionError } from './errors.
 
 /** Limits one call: aborts it at the deadline, or when the caller's own signal aborts. */
 export class Deadline {
-  /** Aborts at the deadline, or with the caller's signal. */
+  /** Aborts at the deadline, when the caller's signal aborts, or when `abort` is called. */
   readonly signal: AbortSignal;
   readonly abort: () => void;
   /** Stops the timer of the deadline. The caller's signal still aborts the call. */
@@ -28,18 +28,18 @@ export class Deadline {
     this.#aborted = new Promise((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
-    // Without this, an abort outside of a race would be an unhandled rejection.
+    // Without this handler, an abort while no race() is pending would be an unhandled rejection.
     this.#aborted.catch(() => {});
     if (callerSignal?.aborted) this.abort();
     else callerSignal?.addEventListener('abort', this.abort, { once: true });
   }
 
-  /** Settles like `work`. On an abort, rejects at once and does not wait for `work`. */
+  /** Settles like `work`. If the call is aborted, rejects at once and does not wait for `work`. */
   race<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.#aborted]);
   }
 
-  /** Converts the failure of the call to one of our errors. */
+  /** Converts the cause of a failed call to an {@link ApiError} or a {@link ConnectionError}. */
   explain(cause: unknown, call: Call): Error {
     if (cause instanceof ApiError || cause instanceof ConnectionError) return cause;
     if (this.#isExceeded) {

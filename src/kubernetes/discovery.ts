@@ -3,16 +3,17 @@ import type { KubernetesClient } from './client.ts';
 import { unlessStatus } from './errors.ts';
 
 interface WantedResource<V extends string> {
-  /** The plural name, as in paths. */
+  /** The plural name of the resource, as in paths. */
   readonly resource: string;
   /** Acceptable groups and versions, such as `coordination.k8s.io/v1`, best first. */
   readonly apiVersions: readonly V[];
 }
 
 /**
- * Returns the first of the apiVersions in which the server has the resource; undefined if there is none. Rejects like the
- * client: a discovery error is not NotFound. Sends one request per version: just after the start of an upgraded server,
- * the group's list of versions may be outdated.
+ * Returns the first of the apiVersions in which the server has the resource; undefined if there is none. Rejects if a
+ * request fails with another error than 404, because only a 404 shows that the server does not serve a version. Sends
+ * one request per version instead of reading the group's list of versions: just after the start of an upgraded server,
+ * this list may be outdated.
  */
 export async function discoverServed<V extends string>(
   client: KubernetesClient,

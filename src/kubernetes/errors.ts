@@ -38,10 +38,12 @@ export class ApiError extends Error {
 }
 
 /**
- * There was no complete answer. It is unknown whether the server acted on the request. `code` is Node's code
- * (`ECONNREFUSED`, `ECONNRESET`, `CERT_HAS_EXPIRED`, ...), or one of ours: `DEADLINE_EXCEEDED`, `ABORTED` (by the
- * caller's signal or by `close`), `CLIENT_CLOSED` (nothing was sent), `CREDENTIALS` (not available),
- * `MALFORMED_ANSWER` (not valid in this API), `WATCH_CLOSED_EARLY`.
+ * The client got no complete and valid answer. Except for the codes `CLIENT_CLOSED` and `CREDENTIALS`, the server may
+ * have acted on the request. `code` is Node's code (`ECONNREFUSED`, `ECONNRESET`, `CERT_HAS_EXPIRED`, ...), or a code
+ * of this project: `DEADLINE_EXCEEDED`, `ABORTED` (by the caller's signal or by `close`, or a background request gave
+ * way), `CLIENT_CLOSED` (nothing was sent), `CREDENTIALS` (no credentials, so nothing was sent), `MALFORMED_ANSWER`
+ * (the answer is not valid in this API), `WATCH_CLOSED_EARLY`, `SET_BACK` (the server was restored from a backup),
+ * `UNKNOWN`.
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
@@ -57,12 +59,12 @@ export function connectionError(call: Call, code: string, problem: string, optio
   return new ConnectionError(`${call.method} ${call.path}: ${problem}`, { code, ...options });
 }
 
-/** True if the server answered with one of these statuses. */
+/** True if `error` is an answer of the server with one of these statuses. */
 export function hasStatus(error: unknown, ...statuses: readonly number[]): error is ApiError {
   return error instanceof ApiError && statuses.includes(error.status);
 }
 
-/** Resolves to undefined if the server answers with one of these statuses. Rejects with all other errors. */
+/** Resolves to the answer; to undefined if the server answers one of these statuses. Rejects with other errors. */
 export async function unlessStatus<T>(answer: Promise<T>, ...statuses: readonly number[]) {
   return await answer.catch((error: unknown) => {
     if (hasStatus(error, ...statuses)) return undefined;
@@ -75,23 +77,26 @@ export function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) || (hasStatus(error, 404) && error.reason === 'NotFound');
 }
 
-/** The kind of a failure, without the target of the call. Failures of one kind are reported once. */
+/** Returns the kind of a failure, without the request's path. Logs repeat a kind at most once a minute. */
 export function kindOfFailure(error: unknown): string {
   if (error instanceof ApiError) return `${error.method} ${error.status} ${error.reason}`;
   if (error instanceof ConnectionError) return error.code;
   return messageOf(error);
 }
 
-/** Maximum characters of a server's message: proxies answer with whole HTML pages. */
+/** Maximum characters of a server's message in an error, because proxies answer with whole HTML pages. */
 const MAX_MESSAGE = 500;
 
-/** Maximum characters of a server's reason. */
+/** Maximum characters of a server's reason in an error. A normal reason is one word. */
 const MAX_REASON = 100;
 
 /** Maximum Retry-After, in ms. A wrong value must not stop watches, or leave a Lease without a leader, for hours. */
 const MAX_RETRY_AFTER_MS = 120_000;
 
-/** Converts an error response to an error. Uses its `Status` object if it has one, otherwise its text. */
+/**
+ * Converts an error response to an {@link ApiError}. Takes the message from the `Status` object in the body. If the
+ * body contains no JSON object, the text of the body is the message.
+ */
 export function apiErrorFromResponse(
   call: Call,
   status: number,
@@ -102,7 +107,7 @@ export function apiErrorFromResponse(
   return apiErrorFromStatus(call, { ...answer, code: status }, retryAfter);
 }
 
-/** Converts a `Status` object to an error. Error responses and the ERROR events of a watch contain one. */
+/** Converts a `Status` object, which error responses and ERROR events of a watch contain, to an {@link ApiError}. */
 export function apiErrorFromStatus(call: Call, statusObject: JsonObject, retryAfter?: string): ApiError {
   const { code, reason, message, details } = statusObject;
   const detailSeconds = isJsonObject(details) ? details['retryAfterSeconds'] : undefined;
@@ -117,7 +122,7 @@ export function apiErrorFromStatus(call: Call, statusObject: JsonObject, retryAf
   });
 }
 
-/** Parses only seconds, as Kubernetes sends them. A date would require synchronized clocks. */
+/** Converts a Retry-After in seconds to ms. Ignores a date, because a date would require synchronized clocks. */
 function secondsToMs(seconds: string | undefined): number | undefined {
   return seconds !== undefined && /^\d+$/.test(seconds.trim()) && Number(seconds) > 0
     ? Math.min(Number(seconds) * 1000, MAX_RETRY_AFTER_MS)

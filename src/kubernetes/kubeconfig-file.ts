@@ -14,9 +14,10 @@ export interface Kubeconfig {
 }
 
 /**
- * Parses a kubeconfig like client-go, without client-node, which takes 0.3 s and 70 MiB to load. Relative paths are
- * relative to `directory`. If a setting exists as data and as a file, the data takes precedence. Returns undefined if
- * the text is empty except for comments. Throws an {@link Error} that does not quote the text: it may contain tokens.
+ * Parses a kubeconfig like client-go, without client-node, which takes 0.3 s and 70 MiB to load. Resolves relative
+ * paths from `directory`. If a setting exists as data and as a file, the data takes precedence. Returns undefined if
+ * the text is empty except for comments. Throws an {@link Error} that does not quote the text, because the text may
+ * contain tokens.
  */
 export function parseKubeconfig(text: string, directory: string): Kubeconfig | undefined {
   const content = parseJsonObject(text) ?? parseYaml(text);
@@ -31,7 +32,7 @@ export function parseKubeconfig(text: string, directory: string): Kubeconfig | u
   };
 }
 
-/** Loads the YAML parser only when it is needed: most programs in a pod have no kubeconfig. */
+/** Parses YAML. Loads the parser only now, because most programs in a pod have no kubeconfig. */
 function parseYaml(text: string): unknown {
   const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
   let problem: string;
@@ -40,7 +41,8 @@ function parseYaml(text: string): unknown {
   } catch (error) {
     problem = messageOf(error);
   }
-  // The first line names the error and its position. The other lines quote the text.
+  // The first line of the message names the error and its position. The other lines quote the text, which may contain
+  // tokens.
   throw new Error(problem.split('\n', 1).join('').replace(/:$/, ''));
 }
 
@@ -93,7 +95,10 @@ function contextOf(entry: Section): Context {
   };
 }
 
-/** An object in a kubeconfig. Throws an error with the path of a field that is missing or has another type. */
+/**
+ * An object in a kubeconfig. If a required field is missing, or a field has the wrong type, the methods throw an error
+ * with the path of this field.
+ */
 class Section {
   readonly fields: JsonObject;
   readonly #path: string;
@@ -136,7 +141,7 @@ class Section {
     return !file || isAbsolute(file) ? file || undefined : join(this.#directory, file);
   }
 
-  /** Returns the data in the kubeconfig, or the path of the file if there is no data. */
+  /** Returns the data in `<field>-data` if set, otherwise the path of the file that `field` names. */
   material(field: string): { readonly data?: string | undefined; readonly file?: string | undefined } {
     const data = this.text(`${field}-data`);
     return data ? { data } : { file: this.file(field) };

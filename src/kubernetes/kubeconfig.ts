@@ -11,13 +11,13 @@ import { type Kubeconfig, parseKubeconfig } from './kubeconfig-file.ts';
 
 /** Where to read the configuration. */
 export interface KubeConfigSource {
-  /** A file that the user named. If it is set, no other source is read. */
+  /** The kubeconfig that the user named. If it is set, the other sources are not read. */
   readonly kubeconfig?: string | undefined;
-  /** The context to use instead of the file's current one. */
+  /** The context to use instead of the current context of the file. */
   readonly context?: string | undefined;
-  /** Default: the environment of the process. */
+  /** The environment variables. Default: those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The directory of a pod's service account, for tests. */
+  /** The directory with the pod's service account. Only tests set it. */
   readonly serviceAccountDirectory?: string;
 }
 
@@ -41,9 +41,9 @@ export class NoClusterError extends KubeConfigError {
 const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Finds the cluster in the first of these sources: the given file; the files in $KUBECONFIG (merged; the first file with
- * a name wins); the pod's service account; ~/.kube/config. Throws {@link NoClusterError} if none of them exists, and
- * {@link KubeConfigError} if a configuration cannot be used.
+ * Finds the cluster in the first of these sources that is set or exists: the given file; the files in $KUBECONFIG
+ * (merged: if several files use a name, the first file wins); the pod's service account; ~/.kube/config. Throws a
+ * {@link NoClusterError} if there is none of them, and a {@link KubeConfigError} if a configuration cannot be used.
  */
 export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
   const { kubeconfig, context, env = processEnvironment } = source;
@@ -70,7 +70,7 @@ function readOnlyFile(file: string): Kubeconfig {
   return content;
 }
 
-/** Returns undefined for an empty file. */
+/** Reads one kubeconfig. Returns undefined for an empty file. */
 function readFile(file: string): Kubeconfig | undefined {
   let text: string;
   try {
@@ -85,7 +85,7 @@ function readFile(file: string): Kubeconfig | undefined {
   }
 }
 
-/** Merges files like kubectl: skips missing and empty files. */
+/** Merges files like kubectl, which skips missing and empty files. */
 function merge(files: readonly string[]): Kubeconfig {
   const refuse = (problem: string) =>
     new KubeConfigError(`KUBECONFIG names ${files.join(', ')}${problem}, unset it or give --kubeconfig FILE`);
@@ -101,7 +101,7 @@ function merge(files: readonly string[]): Kubeconfig {
   };
 }
 
-/** Chooses one context and checks that everything it refers to exists. Of two entries with one name, the first wins. */
+/** Chooses a context, and checks that its cluster and user exist. The first of several entries with one name counts. */
 function choose(
   { clusters, users, contexts, currentContext }: Kubeconfig,
   wanted: string | undefined,
@@ -143,7 +143,10 @@ function configOf(cluster: Cluster, user: User, context: Context): ClusterConfig
   return kubeConfig;
 }
 
-/** Loads client-node only if it is needed: it takes 0.3 s and 70 MiB. The participants' package does not have it. */
+/**
+ * Loads client-node only for a user who needs a credential plugin: loading takes 0.3 s and 70 MiB. The package for
+ * participants does not install client-node.
+ */
 function loadClientNode(user: User): typeof ClientNode {
   const name = '@kubernetes/client-node';
   try {
@@ -161,7 +164,7 @@ const IN_CLUSTER = 'in-cluster';
 /** The cluster of the pod in which this process runs, and the pod's service account. */
 class ServiceAccountConfig extends StaticConfig {}
 
-/** Returns undefined outside a pod, or in a pod without a service account. */
+/** Returns the configuration of this pod's service account; undefined outside a pod or without an account. */
 function findServiceAccount(env: Environment, directory: string): ServiceAccountConfig | undefined {
   const host = env['KUBERNETES_SERVICE_HOST'];
   const port = env['KUBERNETES_SERVICE_PORT'];
@@ -179,7 +182,7 @@ function findServiceAccount(env: Environment, directory: string): ServiceAccount
   );
 }
 
-/** The namespace of this pod; undefined for a kubeconfig, which may be for another cluster. */
+/** Returns the namespace of this pod; undefined for a kubeconfig, because it may be for another cluster. */
 export function podNamespaceOf(config: ClusterConfig): string | undefined {
   return config instanceof ServiceAccountConfig ? config.getContextObject(IN_CLUSTER)?.namespace : undefined;
 }

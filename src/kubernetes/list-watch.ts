@@ -5,12 +5,12 @@ import { ApiError, apiErrorFromStatus, ConnectionError, connectionError, hasStat
 import { isKubernetesObject, type KubernetesObject, metadataText } from './objects.ts';
 import { asBuffer, type TakeItems } from './read-answer.ts';
 
-/** Items per page. Each further page costs the server 10 ms, and the client reads the pages in sequence. */
+/** Items per page. Many, because each further page costs the server 10 ms, and the client waits for each page. */
 const DEFAULT_PAGE_SIZE = 5000;
 
-/** A complete list. The caller got its items page by page. */
+/** A complete list, without its items: the caller has already got them. */
 export interface ObjectList {
-  /** The server's state that the list shows. A watch starts from it. */
+  /** The state of the server that the list shows. The next watch starts from this resourceVersion. */
   readonly resourceVersion: string;
   readonly pages: number;
   /** The number of items in all pages. */
@@ -26,9 +26,10 @@ export interface ListRequest {
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   /**
-   * Called when the list begins, and each time it restarts: drop the earlier items. The returned function
-   * takes the items in parts as they arrive, not validated. All raw items together would need several times the memory
-   * of the decoded items. The client reads the next items when the function's promise has resolved.
+   * Called when the list begins, and again when it restarts: the caller must then drop the earlier items. The returned
+   * function gets the items in parts as they arrive, not validated, because all raw items together would need several
+   * times the memory of the decoded items. The client reads the next items only after the promise of this function has
+   * resolved.
    */
   readonly begin: () => TakeItems;
 }
@@ -74,14 +75,14 @@ async function readPage(
     signal,
     takeItems,
   });
-  // Go encodes a nil slice as null.
+  // Go encodes an empty (nil) list as null.
   const items = list['items'] === null ? [] : list['items'];
   const resourceVersion = metadataText(list, 'resourceVersion');
   if (!Array.isArray(items) || !resourceVersion) {
     const problem = 'the answer is not a list with a resourceVersion';
     throw connectionError({ method: 'GET', path }, 'MALFORMED_ANSWER', problem);
   }
-  // A client that ignores `takeItems` leaves the items in the answer.
+  // A client that ignores `takeItems` leaves the items in its answer.
   if (items.length > 0) await takeItems(items);
   return { resourceVersion, token: metadataText(list, 'continue') };
 }
@@ -90,28 +91,34 @@ export interface WatchRequest {
   readonly path: string;
   readonly query: Query;
   readonly resourceVersion: string;
-  /** Maximum time without data after which a watch ends, in milliseconds. */
+  /** Time without data from the server after which the watch ends, in milliseconds. */
   readonly stallMs: number;
   readonly signal: AbortSignal;
   /** Called when the server has accepted the watch. */
   readonly onOpen: () => void;
-  /** Called when bytes arrive. */
+  /** Called each time data arrives. */
   readonly onActivity: () => void;
-  /** Called with each event in turn. Not called after `signal` has aborted. */
+  /** Called with each event, in the server's order. Not called after `signal` has aborted. */
   readonly onEvent: (event: WatchEvent) => void;
 }
 
-/** How a watch ended without an error: the server closed it, it was silent for too long, or `signal` aborted. */
+/** How a watch ended without an error: the server closed it or sent nothing for `stallMs`, or `signal` aborted. */
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
-/** The minimum of a watch's random lifetime, in seconds. The maximum is twice that. */
+/**
+ * The shortest lifetime of a watch, in seconds. The client asks the server for a random lifetime of one to two times
+ * this value, so that not all watches end together.
+ */
 const MIN_TIMEOUT_SECONDS = 300;
-/** Deadline for accepting a watch, in ms. Servers up to 1.30 delay watches while they fill their cache. */
+/** Deadline in ms for the server to accept a watch. Servers up to 1.30 first fill their cache, which takes time. */
 const OPEN_DEADLINE_MS = 30_000;
-/** Maximum bytes of a line. By default etcd accepts objects of up to 1.5 MiB, so a longer line cannot be an event. */
+/**
+ * Maximum bytes of a line in a watch. By default, etcd accepts objects of up to 1.5 MiB, so a line that is ten times
+ * longer cannot be an event.
+ */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/** Runs one watch. Rejects like the client, with the error of an ERROR event, or because of an invalid event. */
+/** Runs one watch. Rejects with a client error, the error of an ERROR event, or an error for an invalid event. */
 export async function runWatch(
   client: KubernetesClient,
   clock: Clock,
@@ -136,7 +143,8 @@ export async function runWatch(
     });
     request.onOpen();
     let lastBytes = clock.now();
-    // One timer for the whole watch, not one per chunk. If data has arrived, it sleeps for the remaining time.
+    // Use one timer for the whole watch, not one per chunk. If data has arrived meanwhile, set the timer again for the
+    // remaining time.
     const watchForStall = () => {
       const remainingMs = lastBytes + request.stallMs - clock.now();
       if (remainingMs <= 0) stall.abort();
@@ -165,8 +173,9 @@ export async function runWatch(
 const NEWLINE = 0x0a;
 
 /**
- * Splits a stream of bytes into lines. Works on bytes, because a character may be split between two chunks. The rest
- * after the last newline is kept for the next chunk. At the end of a stream, the rest is a truncated line and is dropped.
+ * Splits a stream of bytes into lines. Works on bytes, because a character may be split between two chunks. Keeps the
+ * bytes after the last newline for the next chunk. At the end of the stream, these bytes are a truncated line, and no
+ * caller gets them.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;
@@ -177,7 +186,7 @@ export class LineSplitter {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /** Returns the lines that `chunk` completes, except empty ones. Throws a {@link ConnectionError} for a long line. */
+  /** Returns the non-empty lines that `chunk` completes. Throws a {@link ConnectionError} if a line is too long. */
   push(chunk: Uint8Array): string[] {
     const bytes = asBuffer(chunk);
     const lines: string[] = [];
@@ -195,7 +204,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** Returns the line that ends at `end`. Most lines arrive in one chunk and are not copied. */
+  /** Returns the line that ends at `end`. Copies bytes only if the line began in an earlier chunk. */
   #line(bytes: Buffer, start: number, end: number): string {
     this.#assertShort(this.#partialBytes + end - start);
     if (this.#partialBytes === 0) return bytes.toString('utf8', start, end);

@@ -6,7 +6,7 @@ export interface ObjectMeta {
   readonly namespace?: string;
   readonly uid?: string;
   readonly resourceVersion?: string;
-  /** Null in Go's JSON if the time was never set. */
+  /** Null if the object has no such time: Go encodes an empty time as null. */
   readonly creationTimestamp?: string | null;
   readonly deletionTimestamp?: string | null;
   readonly [field: string]: unknown;
@@ -20,7 +20,7 @@ export interface KubernetesObject {
   readonly [field: string]: unknown;
 }
 
-/** Metadata fields that are strings if present. */
+/** Metadata fields that must be strings if present. The time fields may also be null. */
 const textFields = ['namespace', 'uid', 'resourceVersion'];
 const timeFields = ['creationTimestamp', 'deletionTimestamp'];
 
@@ -38,19 +38,19 @@ export function isKubernetesObject(value: unknown): value is KubernetesObject {
   );
 }
 
-/** True if `object` is not newer than `seen`; false if their resource versions cannot be compared. */
+/** True if `object` is as old as `seen` or older; false if their resource versions cannot be compared. */
 export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | undefined): boolean {
   const version = object.metadata.resourceVersion;
   const seenVersion = seen?.metadata.resourceVersion;
   return version !== undefined && (version === seenVersion || isOlderVersion(version, seenVersion));
 }
 
-/** True if one resourceVersion of a resource is older than another; false if they cannot be compared. */
+/** True if the resourceVersion `version` is older than `than`; false if one of them is missing or not a number. */
 export function isOlderVersion(version = '', than = ''): boolean {
   return /^\d+$/.test(version) && /^\d+$/.test(than) && BigInt(version) < BigInt(than);
 }
 
-/** Returns a field of the metadata of an object or a list; undefined if it is empty or not a text. */
+/** Returns a field of the metadata of an object or a list; undefined if the field is absent, empty or not a string. */
 export function metadataText(value: unknown, field: 'resourceVersion' | 'continue'): string | undefined {
   const metadata = isJsonObject(value) ? value['metadata'] : undefined;
   const text = isJsonObject(metadata) ? metadata[field] : undefined;

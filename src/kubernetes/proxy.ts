@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { hostAndPort } from '../support/address.ts';
 
-/** Maximum silence of a proxy while a connection through it is opened, in milliseconds. */
+/** Maximum time in milliseconds without data from the proxy while the client opens a connection through it. */
 const TIMEOUT_MS = 10_000;
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = {
@@ -18,7 +18,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = {
 export class ProxyTunnels {
   readonly #proxy: URL;
   readonly #address: { readonly host: string; readonly port: number };
-  /** Connections to the proxy that do not reach their host yet. */
+  /** Connections to the proxy that the proxy has not yet connected to the requested host. */
   readonly #opening = new Set<Socket>();
 
   constructor(proxyUrl: string) {
@@ -41,7 +41,7 @@ export class ProxyTunnels {
       ? connectTls({ ...this.#address, servername: this.#address.host })
       : connect(this.#address);
     const timeOut = () => socket.destroy(new Error('the proxy does not answer'));
-    // Each step has its own listener for errors. This listener prevents an uncaught error between two steps.
+    // Each step below has its own listener for errors. This listener prevents an uncaught error between two steps.
     const ignore = () => {};
     socket.setTimeout(TIMEOUT_MS, timeOut).on('error', ignore);
     this.#opening.add(socket);
@@ -75,7 +75,7 @@ export class ProxyTunnels {
   }
 
   async #askSocks(socket: Socket, host: string, port: number): Promise<void> {
-    // Load this only when it is needed: few clusters have such a proxy.
+    // Load the package `socks` only when it is needed: few clusters have a SOCKS proxy.
     const { SocksClient } = await import('socks');
     if (socket.errored) throw socket.errored;
     const { username, password } = this.#proxyUser();

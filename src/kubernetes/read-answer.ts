@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { type Call, connectionError } from './errors.ts';
 
-/** Takes items of a list. The client reads more items after the returned promise has resolved. */
+/** Takes some items of a list. The client reads the next items only after the returned promise has resolved. */
 export type TakeItems = (items: readonly unknown[]) => void | Promise<void>;
 
 /** Returns the answer's JSON object. Throws a {@link ConnectionError} (`MALFORMED_ANSWER`) for any other text. */
@@ -38,15 +38,15 @@ const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
-/** The text before the items of a list. */
+/** Matches if the JSON of a list so far ends right before the opening bracket of its `items`. */
 const BEFORE_ITEMS = /(?<!\\)"items"\s*:\s*$/;
-/** Nesting depths: in the list, and in its items. */
+/** Nesting depth of the fields of a list, and of the elements of its `items` array. */
 const LIST = 1;
 const ITEMS = 2;
 
 /**
- * Splits the JSON of a list into its items and the rest, as it arrives. Works on bytes, because a character may be split
- * between two chunks. It finds only the beginning and end of values. The JSON parser validates them.
+ * Splits the JSON of a list into its items and the rest, as it arrives. Works on bytes, because a character may be
+ * split between two chunks. The splitter finds only where values begin and end. `JSON.parse` validates them later.
  */
 export class ListSplitter {
   /** The bytes of the list without the items. */
@@ -58,7 +58,7 @@ export class ListSplitter {
   #isText = false;
   #isEscaped = false;
 
-  /** Returns the items that `chunk` completes, as JSON separated by commas; empty if it completes none. */
+  /** Returns the items that `chunk` completes, as JSON separated by commas; '' if `chunk` completes no item. */
   push(chunk: Uint8Array): string {
     const bytes = asBuffer(chunk);
     let items = '';
@@ -104,12 +104,12 @@ export class ListSplitter {
     return items;
   }
 
-  /** The JSON so far, without the items that push() returned. */
+  /** The JSON of the list so far, without the items that push() returned. */
   get rest(): string {
     return Buffer.concat(this.#rest).toString('utf8');
   }
 
-  /** Returns the finished item. Most items arrive in one chunk and are not copied. */
+  /** Returns the finished items: the beginning that earlier chunks contained, followed by `end`. */
   #complete(end: Buffer): string {
     if (this.#partial.length === 0) return end.toString('utf8');
     const whole = Buffer.concat([...this.#partial, end]).toString('utf8');
@@ -118,7 +118,10 @@ export class ListSplitter {
   }
 }
 
-/** Yields the body of an answer. Closes the connection if the iteration ends early. `failure` converts errors. */
+/**
+ * Yields the chunks of a body. If the caller stops iterating early, closes the connection. `failure` converts an error
+ * of the body to the error to throw.
+ */
 export async function* readChunks(
   body: Readable,
   failure: (error: unknown) => Error,
@@ -130,7 +133,7 @@ export async function* readChunks(
   }
 }
 
-/** Returns the same bytes, not a copy. */
+/** Returns a Buffer with the same memory, not a copy. */
 export function asBuffer(chunk: Uint8Array): Buffer {
   return Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }

@@ -4,17 +4,17 @@ import type { WatchRequest } from './list-watch.ts';
 import { isOlderVersion, metadataText } from './objects.ts';
 
 /**
- * How a reflector continues after a failed list or watch.
- * - `resume`: watches from the same resourceVersion.
- * - `refused`: also watches from the same resourceVersion, although the server refused the watch (not because of
- *   overload). After some refusals the reflector lists again.
- * - `relist`: lists again, because the watch cannot continue from its resourceVersion, or may have missed an event.
- * - `forgotten`: lists again, because the server no longer has the resourceVersion. This is normal after the server's
- *   restart.
+ * How a reflector continues after a failed watch. (After a failed list, the reflector always lists again.)
+ * - `resume`: it watches again from the same resourceVersion, which is still valid.
+ * - `refused`: it also watches again from the same resourceVersion, although the server refused the watch (not because
+ *   of overload). After several refusals, it lists again.
+ * - `relist`: it lists again, because the watch cannot continue from its resourceVersion, or may have missed an event.
+ * - `forgotten`: it lists again, because the server no longer has the resourceVersion. This is normal after a restart
+ *   of the server.
  */
 export type Recovery = 'resume' | 'refused' | 'relist' | 'forgotten';
 
-/** Error code: the server's state is older than before. */
+/** Error code: the server's storage was set back to an older state. */
 const SET_BACK = 'SET_BACK';
 
 export function decideRecovery(error: unknown): Recovery {
@@ -26,14 +26,16 @@ export function decideRecovery(error: unknown): Recovery {
   }
   if (!(error instanceof ConnectionError)) return 'relist';
   if (error.code === SET_BACK) return 'forgotten';
-  // An invalid answer may hide an event. After a broken connection, the resourceVersion is still valid.
+  // An invalid answer may hide an event, so list again. After a broken connection, the resourceVersion is still valid.
   return error.code === 'MALFORMED_ANSWER' ? 'relist' : 'resume';
 }
 
 /**
- * Checks that the server has reached the resourceVersion of a watch. Rejects with a {@link ConnectionError} (`SET_BACK`)
- * if not, or with the client's own errors. If etcd was restored from a backup, the server accepts such a watch, but
- * sends nothing, not even bookmarks, until it has reached that resourceVersion. The watch misses all changes until then.
+ * Checks that the server has reached the resourceVersion of a watch, because etcd may have been restored from a backup.
+ * After a restore, the server accepts a watch from a resourceVersion that it has not reached yet, but sends nothing
+ * (not even bookmarks) until it has reached this resourceVersion. The watch misses all changes until then. Rejects with
+ * a {@link ConnectionError} (`SET_BACK`) if the server has not reached the resourceVersion, or with an error of the
+ * client.
  */
 export async function assertNotRestored(
   client: KubernetesClient,

@@ -8,11 +8,11 @@ import { isKubernetesObject, type KubernetesObject } from './objects.ts';
 import { assertNotRestored, decideRecovery } from './recovery.ts';
 import { ObjectStore, type StoreChange } from './store.ts';
 
-/** A change, in the server's order. The store contains it already. */
+/** A change of an object. The handler gets changes in the server's order. The store already contains the change. */
 export interface ReflectorEvent<T> extends StoreChange<T> {
-  /** True for the first list: the object may be much older than this event. */
+  /** True if the event comes from the first list. The object may then have changed long before this event. */
   readonly initial: boolean;
-  /** True if the event comes from a list, which does not show the states since the last watch. */
+  /** True if the event comes from a list, which shows only the last state: earlier changes may be missing. */
   readonly isListed: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface ReflectorEvent<T> extends StoreChange<T> {
 export interface ReflectorErrorContext {
   readonly path: string;
   readonly during: 'list' | 'watch' | 'decode' | 'callback';
-  /** The delay before the next attempt, in milliseconds; absent if there is none. */
+  /** The delay before the next attempt, in milliseconds; absent if the error causes no new attempt. */
   readonly retryInMs?: number;
 }
 
@@ -39,38 +39,50 @@ export interface ReflectorOptions<T> {
   /** Path of the resource, for all namespaces or for one: `/apis/coordination.k8s.io/v1/leases`. */
   readonly path: string;
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
-  /** Called once per state of an object, with the former state. If it throws, the reflector skips the state. */
+  /**
+   * Converts an object from the server. The reflector calls this function once for each state of an object. `previous`
+   * is the converted former state. If the function throws, the reflector skips the state.
+   */
   readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;
   readonly onError?: (error: unknown, context: ReflectorErrorContext) => void;
-  /** Called each time the server answers 404. The reflector retries until it is stopped. */
+  /** Called each time the server answers a list or a watch with 404. The reflector retries until it is stopped. */
   readonly onNotServed?: () => void;
-  /** Called when the first list is in the store and its events are handled. */
+  /** Called once, when the first list is in the store and the handler has got its events. */
   readonly onSynced?: () => void;
   readonly observe?: (observation: ReflectorObservation) => void;
 }
 
-/** Maximum silence of a watch before the reflector restarts it, in milliseconds. Bookmarks come every minute. */
+/**
+ * Time without data from the server after which the reflector restarts a watch, in milliseconds. A working server sends
+ * a bookmark every minute.
+ */
 const STALL_MS = 90_000;
 /** Deadline of each page of a list, in milliseconds. Long, because a busy server answers slowly. */
 const PAGE_DEADLINE_MS = 60_000;
-/** A watch that the server closes within this time (in ms), without an event, has failed. Prevents a busy loop. */
+/**
+ * A watch that the server closes within this time (in ms), without an event, counts as failed. The reflector then waits
+ * before the next watch, otherwise it would open watches in a busy loop.
+ */
 const SHORT_WATCH_MS = 1_000;
-/** The maximum delay is short, because a coordinator without a watch cannot elect. */
+/** Delays between failed attempts, in ms. The maximum is short, because a coordinator without a watch cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
-/** Maximum number of refused watches from one resourceVersion. After that, the reflector lists again. */
+/** After the server has refused this many watches from one resourceVersion, the reflector lists again. */
 const MAX_REFUSALS = 5;
-/** `relist` does nothing for this time after a list, in ms. Limits the cost of false alarms. */
+/**
+ * `relist` does nothing for this time after a list, in ms. A list is expensive, and a caller of `relist` only suspects
+ * that the store is wrong.
+ */
 const RELIST_INTERVAL_MS = 60_000;
 /**
- * Time without a watch after which the reflector lists again, in milliseconds. Meanwhile, a restore from a
- * backup may have set back the server's resourceVersion, and new writes may have raised it past that of the watch. A
- * resumed watch would never show the changes before.
+ * Time without a watch after which the reflector lists again, in milliseconds. In this time, a restore from a backup
+ * may have set the server's resourceVersion back, and new writes may have raised it past the resourceVersion of the
+ * last watch. A watch that continues from there would miss these writes.
  */
 const UNWATCHED_MS = 10_000;
 /**
  * Minimum time between two 410 answers that count as separate outages, in milliseconds. If a server always answers 410,
- * the answers come more often, because a reflector waits at most 10 s.
+ * its answers come more often, because the reflector waits at most 10 s between two attempts.
  */
 const GONE_AGAIN_MS = 20_000;
 
@@ -79,16 +91,17 @@ interface Place {
   /** The newest resourceVersion from the list, an event or a bookmark. */
   resourceVersion: string;
   readonly listedAt: Instant;
-  /** True after the first watch from this list. Another server may answer the next watch. */
+  /** True after the first watch from this list. Each later watch begins with a check for a restore from a backup. */
   isResumed: boolean;
   /** Number of watches from this resourceVersion that the server has refused. */
   refusals: number;
 }
 
 /**
- * Keeps a store in sync with a resource of the server. Recovers from every error until it is stopped. First it lists,
- * then it follows the changes with one watch after the other: a server ends each watch after some minutes. It waits after
- * each failure. If its resourceVersion is lost or doubtful, it lists again, and the handler gets the differences.
+ * Keeps a store in sync with a resource of the server. First, the reflector lists all objects. Then it follows the
+ * changes with one watch after the other, because a server ends each watch after some minutes. After an error, the
+ * reflector waits and tries again, until it is stopped. If it can no longer rely on its resourceVersion, it lists
+ * again, and the handler gets the differences.
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
@@ -97,7 +110,7 @@ export class Reflector<T> {
   readonly #backoff: Backoff;
   readonly #share: EventLoopShare;
   #running: Promise<void> | undefined;
-  /** Undefined: the next step is a list. */
+  /** Undefined if the next step is a list, not a watch. */
   #place: Place | undefined;
   #synced = false;
   #watchEnd: AbortController | undefined;
@@ -114,20 +127,20 @@ export class Reflector<T> {
     this.#share = new EventLoopShare(options.clock);
   }
 
-  /** Returns all objects that are known to be on the server. */
+  /** Returns all objects in the store. */
   objects(): IterableIterator<T> {
     return this.#store.values();
   }
 
   /**
    * When the server last sent data, on the monotonic clock; undefined before the first data. After a watch has stalled,
-   * only data from a watch counts.
+   * lists and opened watches do not count, only the data of a watch.
    */
   get lastActivity(): Instant | undefined {
     return this.#lastActivity;
   }
 
-  /** Since when no watch is open; undefined before the start and while a watch is open. */
+  /** The time since which no watch is open; undefined before the start and while a watch is open. */
   get unwatchedSince(): Instant | undefined {
     return this.#unwatchedSince;
   }
@@ -149,7 +162,10 @@ export class Reflector<T> {
     await this.#running;
   }
 
-  /** Lists again. Call this if the store seems to be wrong. Does nothing shortly after another list. */
+  /**
+   * Makes the reflector list again. Call this function if the store seems to be wrong. Within a minute after another
+   * list, this function does nothing.
+   */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
     this.#place = undefined;
@@ -185,8 +201,9 @@ export class Reflector<T> {
   }
 
   /**
-   * Records a 410 answer. Returns true if the last one was long ago: a single 410 is normal after an outage of the
-   * server, so the reflector lists again at once. Repeated 410 answers count as failures.
+   * Records a 410 answer. Returns true if the previous 410 was long ago or never: a single 410 is normal after an
+   * outage of the server, so the reflector lists again at once. Repeated 410 answers count as failures, with a growing
+   * delay.
    */
   #isFirstGone(): boolean {
     const now = this.#options.clock.now();
@@ -196,8 +213,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Whether the reflector must list because it was without a watch for too long. One list during that time is enough:
-   * if only watches fail, the reflector must not list repeatedly.
+   * Returns whether the reflector must list because no watch was open for too long. One list in this time is enough: if
+   * lists succeed and only watches fail, the reflector must not list again and again.
    */
   #isUnwatchedTooLong({ listedAt }: Place): boolean {
     const since = this.#unwatchedSince;
@@ -230,7 +247,7 @@ export class Reflector<T> {
   }
 
   #takeItems(items: readonly unknown[]): void {
-    // An answer can arrive in the same turn in which stop() is called.
+    // Items can arrive in the same turn of the event loop in which stop() is called.
     if (this.#stopping.signal.aborted) return;
     this.#answered();
     for (const item of items) {
@@ -331,7 +348,7 @@ export class Reflector<T> {
     try {
       onError?.(error, { path, ...context });
     } catch {
-      // There is no handler for an error in onError. Drop the error and keep the store in sync.
+      // Drop an error that onError itself throws: it has no other handler, and the store must stay in sync.
     }
   }
 }

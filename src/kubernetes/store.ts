@@ -13,16 +13,22 @@ interface Entry<T> {
   readonly object: T;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
-  /** The number of the latest list when a list or a watch last showed the object. */
+  /**
+   * The value of the store's `#list` when a list or a watch last showed the object. An object with a smaller value was
+   * not in the latest list.
+   */
   list: number;
 }
 
-/** Decodes an object; undefined if that fails. The result can share unchanged parts of the known state, `previous`. */
+/**
+ * Decodes an object. Returns undefined if decoding fails. To save memory, the result may share unchanged parts with
+ * `previous`, the former state in the store.
+ */
 export type Decoder<T> = (raw: KubernetesObject, previous: T | undefined) => T | undefined;
 
 /**
- * The objects that are known to be on the server. Each update returns what it has changed. A re-created object, with the
- * same name but another uid, counts as deleted and added.
+ * A cache of the server's objects. Each update returns the changes that it has made. A re-created object, with the same
+ * name but another uid, counts as deleted and added.
  */
 export class ObjectStore<T> {
   readonly #decode: Decoder<T>;
@@ -38,7 +44,7 @@ export class ObjectStore<T> {
     for (const entries of this.#namespaces.values()) for (const { object } of entries.values()) yield object;
   }
 
-  /** Adds or replaces an object. Does nothing if its resourceVersion is known, or if decoding fails. */
+  /** Adds or replaces an object. Does nothing if the store already has this resourceVersion, or if decoding fails. */
   put(raw: KubernetesObject): StoreChange<T>[] {
     const { namespace = '', name, uid, resourceVersion } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);
@@ -53,7 +59,7 @@ export class ObjectStore<T> {
     return known ? [deletionOf(known), added] : [added];
   }
 
-  /** Removes an object. Its last state is the given state, or the stored state if the given state cannot be decoded. */
+  /** Removes an object. The change contains the state in `raw`, or the stored state if `raw` cannot be decoded. */
   remove(raw: KubernetesObject): StoreChange<T>[] {
     const { namespace = '', name } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);
@@ -63,12 +69,12 @@ export class ObjectStore<T> {
     return [{ type: 'deleted', object, previous: known.object }];
   }
 
-  /** Begins a list of all objects, or begins it again. {@link ObjectStore.put} adds its items. */
+  /** Begins or restarts a list of all objects. The caller then adds its items with {@link ObjectStore.put}. */
   beginList(): void {
     this.#list++;
   }
 
-  /** Removes the objects that the list did not contain. Call only `put` between `beginList` and this. */
+  /** Ends the list: removes the objects that it did not contain. Call only `put` between `beginList` and `endList`. */
   endList(): StoreChange<T>[] {
     const changes: StoreChange<T>[] = [];
     for (const [namespace, entries] of this.#namespaces) {

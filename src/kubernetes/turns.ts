@@ -1,6 +1,6 @@
 /**
- * Limits the requests in flight. Further requests wait in a queue, first in, first out. An aborted request leaves the
- * queue. Lists and watches take no turns, because each may last for a long time.
+ * Limits the number of requests in flight. Further requests wait in a queue, first in, first out. An aborted request
+ * leaves the queue. Lists and watches take no turns, because each may last for a long time.
  */
 export class Turns {
   #free: number;
@@ -19,9 +19,9 @@ export class Turns {
   }
 
   /**
-   * Waits for a turn. Resolves to the function that ends the turn; call it once. Rejects with the reason of `signal` if
-   * `signal` aborts first.
-   * @param giveWay aborts a background request, because another request waits for a turn
+   * Waits for a turn: the permission to send one request. Resolves to the function that ends the turn; call it once.
+   * Rejects with the reason of `signal` if `signal` aborts first.
+   * @param giveWay a function that aborts a background request; called when another request waits for a turn
    */
   async take(signal: AbortSignal, giveWay?: () => void): Promise<() => void> {
     signal.throwIfAborted();

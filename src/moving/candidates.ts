@@ -13,15 +13,15 @@ import { hasStatus } from '../kubernetes/errors.ts';
 
 export type Selection =
   | { readonly kind: 'labels'; readonly selector: string }
-  /** Candidates with an ownerReference to a Pod on this node. */
+  /** Selects the candidates with an ownerReference to a Pod on this node. */
   | { readonly kind: 'node'; readonly node: string }
   | { readonly kind: 'candidate'; readonly name: string }
   | { readonly kind: 'all' };
 
 /**
- * Returns the selected candidates of both sources.
+ * Returns the selected candidates of both API groups. If the user may list only those of one group, skips the others.
  * @param namespace empty for all namespaces.
- * @throws the errors of the client. If the user may list only one source, skips the other.
+ * @throws the errors of the client.
  */
 export async function selectCandidates(
   client: KubernetesClient,
@@ -44,7 +44,10 @@ export function setPriority(
   return patch(client, candidate, priorityPatch(candidate.raw, change));
 }
 
-/** Removes the priority that `drain` or `transfer` has set. Resolves to false if there was none. */
+/**
+ * Removes the priority that `drain` or `transfer` has set. Resolves to false if the candidate has no such priority, or
+ * if the candidate no longer exists.
+ */
 export async function unsetPriority(client: KubernetesClient, candidate: ListedCandidate): Promise<boolean> {
   const body = priorityRemoval(candidate.raw);
   return body !== undefined && (await patch(client, candidate, body));
@@ -66,7 +69,7 @@ async function testFor(
   return ({ pod }) => pod !== undefined && uids.has(pod.uid);
 }
 
-/** The field manager of these writes (metadata.managedFields). */
+/** The name in metadata.managedFields that shows which fields these commands have written. */
 const FIELD_MANAGER = 'kubectl-cle';
 
 async function patch(
@@ -84,7 +87,7 @@ async function patch(
     });
     return true;
   } catch (error) {
-    // The candidate is gone, or another candidate with the same name has replaced it.
+    // 404: the candidate is gone. 409: another candidate with the same name has replaced the candidate.
     if (hasStatus(error, 404, 409)) return false;
     if (hasStatus(error, 403)) {
       const [group = ''] = apiVersion.split('/');

@@ -12,10 +12,10 @@ import { humanDuration } from '../support/text.ts';
 import { type Selection, selectCandidates, setPriority, unsetPriority } from './candidates.ts';
 import { leaderOf, obstacleAbove, obstacleTo, priorityAbove, reasonToStay } from './prospects.ts';
 
-/** The options of all commands that move leaders. */
+/** What the commands that move leaders need. */
 export interface MoveRequest extends ClusterScope {
   readonly lockNamespace: string;
-  /** How long the priority lasts, in milliseconds. */
+  /** How long the priority lasts that the command sets, in milliseconds. */
   readonly forMs: number;
   /** How long to wait for leaders to move, in milliseconds. */
   readonly timeoutMs: number;
@@ -32,7 +32,7 @@ interface TransferOutcome {
   readonly formerLeader: string | undefined;
   /** The new priority; undefined if none was set, or if it was removed again. */
   readonly priority: number | undefined;
-  /** When the priority ends, in RFC 3339. */
+  /** When the new priority ends, in RFC 3339; undefined if there is no new priority. */
   readonly until: string | undefined;
   /** Why the candidate does not lead; undefined if it leads. */
   readonly why: string | undefined;
@@ -41,8 +41,8 @@ interface TransferOutcome {
 const LOOK_PERIOD_MS = 1000;
 
 /**
- * Gives a candidate the highest priority of its Lease and waits until it leads. Otherwise reports why it does not lead.
- * If the candidate cannot lead, writes no priority, or removes it again.
+ * Gives a candidate the highest priority of its Lease, and waits until the candidate leads. If the candidate does not
+ * lead, reports why. If the candidate cannot lead, writes no priority, or removes the priority again.
  * @throws the errors of the client.
  */
 export async function transferLease(
@@ -94,14 +94,14 @@ export async function transferLease(
   }
 }
 
-/** Reads the election of one Lease. */
+/** Reads the election of one Lease, and finds its leader. Rejects if the election does not exist. */
 async function look(leaseName: string, request: MoveRequest) {
   const found = (await lookAtAll({ ...request, leaseName })).get(leaseKey(request.namespace, leaseName));
   if (!found) throw new Error(`there is no Lease ${leaseName} in ${request.namespace} namespace`);
   return found;
 }
 
-/** Finds the candidate. If two candidates have the same name, the native one counts (rule 13). */
+/** Finds the candidate. If both API groups have a candidate with this name, returns the native one (rule 13). */
 async function findTarget(lease: string, name: string, { client, namespace }: MoveRequest) {
   const found = await selectCandidates(client, namespace, { kind: 'candidate', name });
   const those = found.filter(({ candidate }) => candidate.leaseName === lease);
@@ -120,18 +120,18 @@ interface MovedLease {
   readonly namespace: string;
   readonly lease: string;
   readonly from: string;
-  /** The new leader; undefined if the leader has not moved. */
+  /** The new leader; undefined if no other candidate leads yet. */
   readonly to: string | undefined;
-  /** Why the leader has not moved; undefined if it has. */
+  /** Why no other candidate leads; undefined if one does. */
   readonly why: string | undefined;
 }
 
-/** The priority of drained candidates: far below the default, so also below slightly negative ones. */
+/** The priority of drained candidates. Far below the default 0: candidates that stay may have small negative ones. */
 const DRAINED = -1000;
 
 /**
- * Sets a low priority on candidates. Then waits until their Leases have other leaders. Reports each Lease whose leader
- * has not moved, with the reason.
+ * Sets a low priority on the selected candidates. Then waits until other candidates lead their Leases, or until the
+ * timeout. Reports each Lease whose leader has not changed, with the reason.
  * @throws the errors of the client.
  */
 export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {
@@ -220,7 +220,7 @@ export async function undrainCandidates(
   return those;
 }
 
-/** Reads the elections and their leaders, by Lease. */
+/** Returns the election and the leader of each Lease. */
 async function lookAtAll(request: ClusterScope & { readonly leaseName?: string }) {
   const { elections, now } = await observeElections(request);
   const seen = elections.map(({ input }) => ({ input, leader: leaderOf(input, now), now }));

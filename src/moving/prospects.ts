@@ -10,7 +10,7 @@ const LARGEST = 2 ** 31 - 1;
 /** The states of candidates that can lead now or after a ping. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle']);
 
-/** Returns a priority above the priorities of all other candidates, at least 1; undefined if no int32 is higher. */
+/** Returns a priority above those of all other candidates, at least 1; undefined if no higher int32 exists. */
 export function priorityAbove({ candidates }: ElectionInput, name: string): number | undefined {
   const others = candidates
     .filter(({ candidate }) => candidate.name !== name)
@@ -19,7 +19,7 @@ export function priorityAbove({ candidates }: ElectionInput, name: string): numb
   return highest === LARGEST ? undefined : highest + 1;
 }
 
-/** Returns the leader of a Lease: its holder, after it has taken up the Lease (rule 12). Undefined if there is none. */
+/** Returns the leader: the holder, if it has renewed its grant (rule 12). Undefined if the Lease has no leader. */
 export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   const { lease } = input;
   const tenure = surveyTenure(input, now.monotonic);
@@ -27,7 +27,7 @@ export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   return tenure.kind === 'held' && isTakenUp ? tenure.holder : undefined;
 }
 
-/** Returns why a candidate cannot lead even with this priority; undefined if no obstacle is known. */
+/** Returns why a candidate could not lead even if it had this priority; undefined if no obstacle is known. */
 export function obstacleTo(
   input: ElectionInput,
   name: string,
@@ -54,7 +54,7 @@ export function obstacleTo(
   return outlook.kind === 'leader' && outlook.leader.name === name ? undefined : describeLoss('NotElectable');
 }
 
-/** Returns why the leader, a candidate in `drained`, keeps the Lease; undefined if another candidate may take over. */
+/** Returns why a drained leader keeps the Lease; undefined if a candidate that is not in `drained` may take over. */
 export function reasonToStay(
   input: ElectionInput,
   drained: ReadonlySet<string>,
@@ -73,7 +73,7 @@ export function reasonToStay(
   return `no other candidate can lead; ${listed(others.map(({ candidate, state }) => `${candidate.name} is ${state}`))}`;
 }
 
-/** Returns why a priority cannot move any leader in this cluster; undefined if it can. */
+/** Returns why priorities have no effect in this cluster; undefined if they have an effect. */
 export function obstacleAbove(lock: LockHolder): string | undefined {
   if (lock.kind === 'none') return 'no coordinator is running; doctor says more';
   if (lock.kind === 'builtIn') {

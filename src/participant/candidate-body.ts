@@ -18,7 +18,10 @@ export interface CandidateDescription {
   /** An int32. 0 means no priority. */
   readonly priority: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** The owner of the LeaseCandidate, in the same namespace and cluster. */
+  /**
+   * The Pod that owns the LeaseCandidate, in the same namespace and cluster. Undefined: the LeaseCandidate has no
+   * owner.
+   */
   readonly pod: PodReference | undefined;
 }
 
@@ -37,7 +40,10 @@ export function newLeaseCandidate(
   };
 }
 
-/** Returns the patch that renews a LeaseCandidate of an earlier run and sets the fields of this run. */
+/**
+ * Returns the patch that renews a LeaseCandidate that an earlier process left, and sets the versions, strategy,
+ * priority, labels and owner of this process.
+ */
 export function adoptionPatch(
   object: KubernetesObject,
   apiVersion: CandidateApiVersion,
@@ -52,7 +58,10 @@ export function adoptionPatch(
   };
 }
 
-/** Returns the patch that renews the object and answers its ping. The server rejects it for a re-created object. */
+/**
+ * Returns the patch that renews the LeaseCandidate and answers its last ping. The patch contains the uid: if the
+ * LeaseCandidate was deleted and created again, the API server rejects the patch.
+ */
 export function renewalPatch(object: KubernetesObject, wallTime: MicroTime) {
   const { uid } = object.metadata;
   return {
@@ -65,20 +74,27 @@ export function pingTimeOf(object: KubernetesObject): MicroTime | undefined {
   return timeField(specOf(object), 'pingTime');
 }
 
-/** Returns a time after the ping, even if the local clock is behind. It differs from the last renewTime. */
+/**
+ * Returns the next renewTime: the wall-clock time, but always after pingTime, even if this clock is behind. The next
+ * renewTime also differs from the last one, so that the coordinator sees a renewal.
+ */
 function renewTimeAfter(object: KubernetesObject, wallTime: MicroTime): MicroTime {
   const pingTime = pingTimeOf(object);
   const time = pingTime !== undefined && pingTime >= wallTime ? pingTime + 1n : wallTime;
   return time === timeField(specOf(object), 'renewTime') ? time + 1n : time;
 }
 
-/** Returns the fields that the program sets in a new or an adopted LeaseCandidate. */
+/**
+ * Returns the fields that describe this program. `adopted` is the LeaseCandidate that an earlier process left, if there
+ * is one.
+ */
 function declaredFields(
   apiVersion: CandidateApiVersion,
   { binaryVersion, emulationVersion, strategy, priority, labels, pod }: CandidateDescription,
   adopted?: KubernetesObject,
 ) {
-  // The native API drops unknown fields, so the priority must be an annotation.
+  // The native LeaseCandidate (`coordination.k8s.io`) has no field for the priority, so the priority must be an
+  // annotation.
   const hasPriorityField = sourceOf(apiVersion) === 'custom';
   return {
     metadata: {
@@ -91,14 +107,20 @@ function declaredFields(
   };
 }
 
-/** Keeps a priority that `drain` or `transfer` has set: `undrain` and `transfer` remove it. */
+/**
+ * Returns the change of the priority annotation. Does not change a priority that the commands `drain` or `transfer`
+ * have set: only `undrain` and `transfer` remove such a priority.
+ */
 function priorityAnnotation(priority: number, adopted: KubernetesObject | undefined): RequestBody {
   if (adopted && annotationsOf(adopted)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};
   if (priority !== 0) return { annotations: { [PRIORITY_ANNOTATION]: String(priority) } };
   return adopted && isPriorityOfParticipant(adopted) ? { annotations: { [PRIORITY_ANNOTATION]: null } } : {};
 }
 
-/** Returns whether only participants have written the priority. A participant never sets its end (rule 16). */
+/**
+ * Returns whether only participants have written the priority annotation. If the priority has an end
+ * (`priority-until`), another client has written it: a participant never sets an end (rule 16).
+ */
 function isPriorityOfParticipant(object: KubernetesObject): boolean {
   const owners = ownersOf(object, ['metadata', 'annotations', PRIORITY_ANNOTATION]);
   const hasEnd = annotationsOf(object)[PRIORITY_UNTIL_ANNOTATION] !== undefined;

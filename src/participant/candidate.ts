@@ -5,33 +5,50 @@ import { InterruptibleSleep } from '../support/clock.ts';
 import { createTroubleLog, type TroubleLog } from './participant-telemetry.ts';
 import { type CandidateParts, PublishedCandidate } from './published-candidate.ts';
 
-/** In order of preference: a LeaseCandidate is published in the first version that the server has (rule 13). */
+/**
+ * The API versions in order of preference: the participant publishes its LeaseCandidate in the first version that the
+ * API server serves (rule 15).
+ */
 const SOURCES: readonly CandidateApiVersion[] = [
   'coordination.k8s.io/v1beta1',
   'coordination.k8s.io/v1alpha2',
   CUSTOM_API_VERSION,
 ];
-/** The delay before the next discovery if the server has no version, in milliseconds. */
+/** Delay before the next discovery if the API server serves none of the versions, in milliseconds. */
 const UNSERVED_MS = 10_000;
-/** The first delay is short: one lost connection must not delay a program that becomes a candidate again. */
+/**
+ * Delay before the next discovery after a failed one. The first delay is short, so that one lost connection hardly
+ * delays a program that wants to be a candidate.
+ */
 const FAILED_BACKOFF = { initialMs: 50, maxMs: UNSERVED_MS, resetAfterMs: UNSERVED_MS };
-/** The delay before a discovery looks for a better version, in milliseconds. */
+/**
+ * Delay before the next discovery after a successful one, in milliseconds. The next discovery looks for a better
+ * version.
+ */
 const SERVED_MS = 300_000;
 
-/** A program's LeaseCandidate, in the best API version that the server has. Moves to better versions. */
+/**
+ * Publishes a program's LeaseCandidate in the best API version that the API server serves. Moves the LeaseCandidate if
+ * a better version appears.
+ */
 export class Candidate {
   readonly #parts: CandidateParts;
   readonly #sleep: InterruptibleSleep;
   readonly #trouble: TroubleLog;
   readonly #failures: Backoff;
   readonly #published = Promise.withResolvers<void>();
-  /** Resolves when the LeaseCandidate is created, or renewed for the first time. */
+  /**
+   * Resolves when the participant has created the LeaseCandidate, or has renewed an existing one for the first time.
+   */
   readonly published: Promise<void> = this.#published.promise;
   #running: Promise<void> | undefined;
   #current: PublishedCandidate | undefined;
-  /** The LeaseCandidate in the former API group. It is deleted after the current one is published. */
+  /**
+   * After a move to another API group: the LeaseCandidate in the former group. It is deleted after the LeaseCandidate
+   * in the new group is published.
+   */
   #former: PublishedCandidate | undefined;
-  /** The versions that the program has no permission to use: a Role may allow only one group. */
+  /** The API versions that the program has no permission to use: a Role may allow only one API group. */
   readonly #forbidden = new Set<CandidateApiVersion>();
   /** Set while the candidate is withdrawn. Resolves when the LeaseCandidate is deleted. */
   #withdrawal: PromiseWithResolvers<void> | undefined;
@@ -43,13 +60,19 @@ export class Candidate {
     this.#trouble = createTroubleLog(parts.logger, 'Cannot find out which LeaseCandidates are served');
   }
 
-  /** Takes part until `signal` aborts. Resolves when the LeaseCandidate is deleted. Call it once. */
+  /**
+   * Publishes and renews the LeaseCandidate until `signal` aborts. Resolves when the LeaseCandidate is deleted. Call
+   * this method once.
+   */
   run(signal: AbortSignal): Promise<void> {
     this.#running = this.#run(signal);
     return this.#running;
   }
 
-  /** Deletes the LeaseCandidate until the next {@link Candidate.stand}. Resolves when it is deleted. */
+  /**
+   * Deletes the LeaseCandidate, and does not publish it again until {@link Candidate.stand} is called. Resolves when
+   * the LeaseCandidate is deleted.
+   */
   async withdraw(): Promise<void> {
     this.#withdrawal ??= Promise.withResolvers<void>();
     if (!this.#running) return;
@@ -82,7 +105,10 @@ export class Candidate {
     return SOURCES.filter((apiVersion) => !this.#forbidden.has(apiVersion));
   }
 
-  /** Finds the best version and moves the LeaseCandidate there. Resolves to the delay until the next discovery. */
+  /**
+   * Finds the best API version that the API server serves, and publishes the LeaseCandidate in this version. Resolves
+   * to the delay until the next discovery, in milliseconds.
+   */
   async #discover(signal: AbortSignal): Promise<number> {
     const served = (apiVersions: readonly CandidateApiVersion[]) =>
       discoverServed(this.#parts.client, { resource: 'leasecandidates', apiVersions }, signal);
@@ -117,8 +143,9 @@ export class Candidate {
         this.#forbidden.add(apiVersion);
         this.#sleep.interrupt();
       },
-      // The server may have a better version now. In that version, it may have an old LeaseCandidate of this
-      // name, which would take precedence (rule 13).
+      // After a restart, the API server may serve a better version. In that version, there may be an old LeaseCandidate
+      // of this name. The coordinator may then use the old one (rule 13), but no program answers its pings. So discover
+      // again.
       onReconnected: () => {
         if (apiVersion !== this.#allowed[0]) this.#sleep.interrupt();
       },
@@ -135,15 +162,15 @@ export class Candidate {
       await this.#removeFormer();
       this.#former = former;
     } else {
-      // Do not delete the former LeaseCandidate: both are versions of the same object.
+      // Do not delete the former LeaseCandidate: in one API group, all versions show the same object.
       await former?.stop();
     }
     next.start();
   }
 
   /**
-   * Deletes the LeaseCandidate of the former group. Call this after the move: two candidates do less harm than none,
-   * because a leader without a LeaseCandidate yields to any candidate.
+   * Deletes the LeaseCandidate in the former API group. Call this method only after the move: a program with two
+   * LeaseCandidates does no harm, but a leader without a LeaseCandidate has to yield to any candidate.
    */
   async #removeFormer(): Promise<void> {
     const former = this.#former;

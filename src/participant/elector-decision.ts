@@ -3,26 +3,32 @@ import type { Instant } from '../support/clock.ts';
 import type { TermEnd } from './term.ts';
 
 export interface ElectorTiming {
-  /** A multiple of 1000: the Lease contains whole seconds. */
+  /** The duration that each renewal writes. A multiple of 1000, because the Lease contains whole seconds. */
   readonly leaseDurationMs: number;
   /** The elector stops leading if it has not renewed the Lease for this long. */
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
 }
 
-/** The observations of a Lease by an elector. Immutable: {@link observe} returns the next value. */
+/** What an elector has seen of its Lease. Immutable: {@link observe} returns a new value. */
 export interface LeaseSight {
-  /** Undefined: the Lease does not exist. */
+  /** The Lease as last seen; undefined if the Lease does not exist. */
   readonly lease: Lease | undefined;
-  /** When the elector first saw the current record. Each renewal changes the record. */
+  /**
+   * When the elector first saw the current record (holder, renewTime, duration, leaseTransitions). Each renewal changes
+   * the record. After an answer to its own renewal, the elector uses the time when it sent that renewal.
+   */
   readonly since: Instant;
-  /** The greatest leaseTransitions so far; -1 before the first observation. */
+  /** The greatest leaseTransitions that the elector has seen; -1 if it has never seen the Lease. */
   readonly maxTransitions: number;
-  /** True after the elector saw a grant increase leaseTransitions, until a renewal: no term used the new value. */
+  /**
+   * True if no term has used the current leaseTransitions: the elector saw a grant increase the value, and no renewal
+   * since.
+   */
   readonly isTokenUnused: boolean;
 }
 
-/** A term whose callback has not ended. */
+/** A term whose callback has not ended: the program leads, or still runs after it was told to stop. */
 export interface TermView {
   /** The leaseTransitions that every renewal of the term writes. */
   readonly fencingToken: number;
@@ -39,7 +45,10 @@ export interface ElectorView {
   readonly term: TermView | undefined;
   /** Why the elector must not lead; undefined if it may lead. */
   readonly refusal: 'resigned' | 'stopped' | undefined;
-  /** Whether a duplicate program, or the program's own elector, may hold the Lease with this identity. */
+  /**
+   * True if another elector may renew the Lease with the same identity: that of a duplicate program, or, with
+   * `candidateOnly`, the program's own elector. This elector then does not take up the Lease.
+   */
   readonly hasRival: boolean;
   readonly isRequestInFlight: boolean;
   /** The elector sends no request before this time. */
@@ -49,34 +58,43 @@ export interface ElectorView {
 }
 
 export type ElectorStep =
-  /** Waits until the time `until`, or until a change. */
+  /** Waits until the time `until`, or until the Lease or the elector's own state changes. */
   | { readonly kind: 'await'; readonly until: Instant }
-  /** Sends a renewal. `takeUp` is the first renewal of a term. The term begins with the answer. */
+  /**
+   * Sends a renewal. `takeUp` is the first renewal after a grant: the term begins when the API server confirms this
+   * renewal.
+   */
   | { readonly kind: 'takeUp' | 'renew'; readonly lease: Lease; readonly fencingToken: number }
   | { readonly kind: 'end'; readonly why: TermEnd }
   /** Removes the holder from the Lease. */
   | { readonly kind: 'release'; readonly lease: Lease }
-  /** Does nothing: the elector must not lead, and it holds nothing. */
+  /**
+   * Does nothing. The elector must not lead, and it does not hold the Lease, or has stopped trying to release the
+   * Lease.
+   */
   | { readonly kind: 'rest' };
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** leaseTransitions is an int32. */
+/** The largest leaseTransitions: the field is an int32. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 export function decideElector(view: ElectorView, now: Instant): ElectorStep {
   const { term } = view;
   if (!term) return decideFollowing(view, now);
-  // The program may still act as leader: neither renew nor release the Lease, but let it expire.
+  // The program was told to stop, but may still act as leader. Neither renew nor release the Lease, but let it expire.
   if (term.isOver) return { kind: 'await', until: laterThan(now, lapsesAt(term, view.timing)) };
   return decideLeading(view, term, now);
 }
 
-/** Returns when the term's last renewal expires, by this machine's clock. */
+/** Returns when the Lease expires after the term's last renewal, by this machine's clock. */
 export function lapsesAt({ renewedAt }: TermView, { leaseDurationMs }: ElectorTiming): Instant {
   return renewedAt + leaseDurationMs;
 }
 
-/** Returns whether another holder has taken the Lease since the term began. */
+/**
+ * Returns whether the Lease no longer belongs to this term: another holder has the Lease, or a new grant or a duplicate
+ * program has increased leaseTransitions.
+ */
 export function isTaken({ sight, identity }: Pick<ElectorView, 'sight' | 'identity'>, term: TermView) {
   const lease = sight?.lease;
   return (
@@ -84,14 +102,20 @@ export function isTaken({ sight, identity }: Pick<ElectorView, 'sight' | 'identi
   );
 }
 
-/** Returns whether a duplicate program has renewed the Lease: leaseTransitions has grown without a grant. */
+/**
+ * Returns whether another program with the same identity has renewed the Lease: leaseTransitions is greater than in
+ * this term, but the Lease is not a new grant.
+ */
 export function isRenewedByRival(lease: Lease | undefined, identity: string, fencingToken: number): boolean {
   return (
     lease?.holderIdentity === identity && lease.leaseTransitions > fencingToken && !isUnrenewedGrant(lease)
   );
 }
 
-/** Returns `former` with one more observation. `lease` is undefined if the Lease does not exist. */
+/**
+ * Returns `former` with one more observation: the elector saw `lease` at the time `at`. `lease` is undefined if the
+ * Lease does not exist.
+ */
 export function observe(former: LeaseSight | undefined, lease: Lease | undefined, at: Instant): LeaseSight {
   if (former && isSameRecord(former.lease, lease)) return { ...former, lease };
   const transitions = lease?.leaseTransitions ?? -1;
@@ -101,27 +125,34 @@ export function observe(former: LeaseSight | undefined, lease: Lease | undefined
   return { lease, since: at, maxTransitions, isTokenUnused };
 }
 
-/** Returns whether the record is unchanged for its duration. The holder must not renew an expired Lease. */
+/**
+ * Returns whether the Lease has expired: the elector has seen the same record for the whole duration of the Lease. A
+ * holder must not renew an expired Lease, because another candidate may get it at any moment.
+ */
 export function hasExpired(sight: LeaseSight, now: Instant): boolean {
   return now >= expiresAt(sight);
 }
 
-/** Returns the holder, or undefined if there is none or its record has expired. */
+/** Returns the holder of the Lease; undefined if the Lease has no holder or has expired. */
 export function holderSeen(sight: LeaseSight | undefined, now: Instant): string | undefined {
   if (!sight || hasExpired(sight, now)) return undefined;
   return sight.lease?.holderIdentity || undefined;
 }
 
 /**
- * Returns the fencing token of a term that begins now, which no earlier term had. The coordinator increases
- * leaseTransitions only if it grants the Lease to another holder. The coordinator in an API server never does.
+ * Returns the fencing token of a term that begins now. No earlier term has had this token. The elector must often
+ * increase the number itself: the coordinator increases leaseTransitions only in a grant to another holder, and the
+ * coordinator built into kube-apiserver never does.
  */
 export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: LeaseSight): number {
   if (lease && isTokenUnused) return lease.leaseTransitions;
   return Math.min(maxTransitions + 1, MAX_TRANSITIONS);
 }
 
-/** Returns whether the Lease was granted and not renewed since. A renewal changes renewTime and keeps acquireTime. */
+/**
+ * Returns whether the Lease was granted and not renewed since. A grant sets acquireTime and renewTime to the same time,
+ * and a renewal changes only renewTime.
+ */
 export function isUnrenewedGrant(lease: Lease | undefined): boolean {
   return lease?.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
 }
@@ -134,7 +165,8 @@ function decideLeading(view: ElectorView, term: TermView, now: Instant): Elector
   if (refusal) return { kind: 'end', why: refusal };
   const lease = sight?.lease;
   if (lease && prefersAnother(lease, identity)) return { kind: 'end', why: 'yielded' };
-  // If the Lease was deleted, the term continues. Only the coordinator creates the Lease again.
+  // If the Lease was deleted, the elector cannot renew, because only the coordinator creates Leases. The term continues
+  // until its deadline.
   if (view.isRequestInFlight || !lease) return { kind: 'await', until: deadline };
   const renewAt = Math.max(term.renewedAt + timing.retryPeriodMs, retryAt);
   if (now < renewAt) return { kind: 'await', until: Math.min(renewAt, deadline) };
@@ -148,26 +180,32 @@ function decideFollowing(view: ElectorView, now: Instant): ElectorStep {
   const isOurs = sight?.lease?.holderIdentity === identity && !hasRival && !hasExpired(sight, now);
   const lease = isOurs ? sight.lease : undefined;
   if (refusal && (!lease || now >= givesUpAt(view))) return { kind: 'rest' };
-  // When the Lease expires, wake up: `Elector.holder` is then undefined.
+  // Wake up when the Lease expires, because `Elector.holder` becomes undefined at that time.
   if (!sight || !lease) return { kind: 'await', until: laterThan(now, sight ? expiresAt(sight) : NEVER) };
   if (now < retryAt) return { kind: 'await', until: Math.min(retryAt, expiresAt(sight)) };
-  // Release the Lease, so that other candidates do not wait until it expires. The elector may hold the Lease by a new
-  // grant or from an earlier term.
+  // The elector holds the Lease, by a new grant or from an earlier term, but must not lead or has to yield. Release the
+  // Lease, so that other candidates do not wait until it expires.
   if (refusal || prefersAnother(lease, identity)) return { kind: 'release', lease };
   return { kind: 'takeUp', lease, fencingToken: nextFencingToken(sight) };
 }
 
-/** Returns whether a field or a note of the Lease asks the holder to yield to another candidate (rule 14). */
+/**
+ * Returns whether the coordinator asks the holder to yield to another candidate. `preferredHolder` comes from the
+ * field, or from an annotation (a note) if the API server drops the field (rule 14).
+ */
 function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
   return preferredHolder !== undefined && preferredHolder !== identity;
 }
 
-/** Returns the deadline of the release. Each new record extends it: a withdrawn elector may still get the Lease. */
+/**
+ * Returns when the elector stops trying to release the Lease. Each new record extends this deadline, because a
+ * coordinator may still grant the Lease to an elector that must not lead.
+ */
 function givesUpAt({ sight, releaseDeadline, timing }: ElectorView): Instant {
   return Math.max(releaseDeadline, (sight?.since ?? 0) + timing.renewDeadlineMs);
 }
 
-/** A record without a duration does not expire. */
+/** Returns when the Lease expires if its record stays the same. A Lease without a duration does not expire. */
 function expiresAt({ lease, since }: LeaseSight): Instant {
   const seconds = lease?.leaseDurationSeconds;
   return seconds === undefined ? NEVER : since + seconds * 1000;

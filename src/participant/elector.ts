@@ -18,24 +18,30 @@ import { callSafely, type ParticipantMetrics } from './participant-telemetry.ts'
 import { type Lead, RunningTerm, type Term, type TermEnd } from './term.ts';
 
 interface ElectorParts extends LeaseParts {
-  /** Unique among running programs. */
+  /** The `holderIdentity` of the Lease while this elector holds it. Unique among running programs. */
   readonly identity: string;
   readonly timing: ElectorTiming;
   readonly metrics: ParticipantMetrics | undefined;
-  /** Whether to only follow the Lease: the program has its own elector. */
+  /** True if this elector only watches the Lease, because the program has its own elector. */
   readonly isFollowing: boolean;
-  /** `resumeDelayMs` of the ParticipateOptions. */
+  /**
+   * If the Lease names this identity at the start, the elector does not write the Lease for this long, in milliseconds.
+   */
   readonly resumeDelayMs: number;
   /** Called when `holder` or `term` may have changed. Must not throw. */
   readonly onChange: () => void;
 }
 
-/** The delay after the first conflict, in milliseconds. Short, because the elector has read the Lease again. */
+/**
+ * Delay before the retry after a first conflict, in milliseconds. Short, because the elector has already read the Lease
+ * again.
+ */
 const CONFLICT_DELAY_MS = 10;
 
 /**
- * Leads while a coordinator grants it the Lease. An elector never takes a Lease on its own initiative. It watches the
- * Lease, takes up a grant by a renewal, keeps renewing, and releases the Lease after the program has stopped leading.
+ * The elector of a participant. It leads only by a grant of a coordinator, and never takes a Lease by itself. It
+ * watches the Lease, takes up a grant with a renewal, keeps renewing, and releases the Lease after the program has
+ * stopped leading.
  */
 export class Elector {
   readonly #parts: ElectorParts;
@@ -68,13 +74,13 @@ export class Elector {
     this.#parts = parts;
     this.#lead = lead;
     this.#resumesAt = clock.now() + parts.resumeDelayMs;
-    // Shorter than the retry period, because a leader has only a few attempts before the renew deadline.
+    // Half of the retry period, because a leader has time for only a few attempts before the renew deadline.
     const maxMs = resetAfterMs / 2;
     this.#conflicts = new Backoff({ initialMs: CONFLICT_DELAY_MS, maxMs, resetAfterMs }, clock);
     this.#failures = new Backoff({ initialMs: resetAfterMs / 8, maxMs, resetAfterMs }, clock);
     this.#follower = new LeaseFollower({
       ...parts,
-      // Half of the renew deadline, so that there is time for another attempt after a request without an answer.
+      // Half of the renew deadline, so that a request without an answer leaves time for another attempt.
       deadlineMs: renewDeadlineMs / 2,
       onSeen: () => this.#seen(),
     });
@@ -85,25 +91,27 @@ export class Elector {
     return this.#follower.synced;
   }
 
-  /** The holder of the Lease as last seen; undefined if there is none or its record has expired. */
+  /** The holder of the Lease as last seen; undefined if the Lease has no holder or has expired. */
   get holder(): string | undefined {
     return holderSeen(this.#follower.sight, this.#parts.clock.now());
   }
 
-  /** The term whose callback has not ended yet. */
+  /** The term whose callback has not ended yet; undefined if there is none. */
   get term(): Term | undefined {
     return this.#term;
   }
 
-  /** Whether the callback still runs although its Lease has expired. Another candidate may then lead at the same time. */
+  /**
+   * Whether the callback still runs although its Lease has expired. Another candidate may then lead at the same time.
+   */
   get isOverrun(): boolean {
     const { clock, timing } = this.#parts;
     return this.#term?.isOver === true && clock.now() >= lapsesAt(this.#term, timing);
   }
 
   /**
-   * Takes part until `signal` aborts, or until the callback ends during its term. Resolves when the Lease is released, or
-   * cannot be released. Rejects with the error of the callback.
+   * Takes part until `signal` aborts, or until the callback ends without being told to stop. Resolves when the Lease is
+   * released, or cannot be released. Rejects with the error of the callback.
    */
   async run(signal: AbortSignal): Promise<void> {
     const stop = () => {
@@ -121,7 +129,10 @@ export class Elector {
     if (this.#failure) throw this.#failure.error;
   }
 
-  /** Ends the term and releases the Lease. Resolves after the release. The next grant may follow at once. */
+  /**
+   * Ends the term and releases the Lease. Resolves after the release. The coordinator may grant the Lease to this
+   * elector again at once.
+   */
   resign(): Promise<void> {
     if (!this.#isRunning) return Promise.resolve();
     this.#resignation ??= Promise.withResolvers<void>();
@@ -130,7 +141,10 @@ export class Elector {
     return Promise.race([promise, this.#finished.promise]);
   }
 
-  /** Resigns. Also releases each later grant, until {@link Elector.stand}. Resolves after the release. */
+  /**
+   * Resigns, and releases each later grant at once, until {@link Elector.stand} is called. Resolves after the first
+   * release.
+   */
   withdraw(): Promise<void> {
     this.#isWithdrawn = true;
     return this.resign();
@@ -150,7 +164,8 @@ export class Elector {
   #seen(): void {
     const { identity, logger } = this.#parts;
     const lease = this.#follower.sight?.lease;
-    // A former process with this identity held the Lease. Wait: programs may still rely on its reports.
+    // A former process with this identity held the Lease. Wait until `#resumesAt`, because other programs may still
+    // lead by what that process told them.
     if (!this.#hasSeen && lease?.holderIdentity === identity) this.#retryAt = this.#resumesAt;
     this.#hasSeen = true;
     if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;
@@ -167,10 +182,14 @@ export class Elector {
     this.#decide();
   }
 
-  /** Carries out the next steps. Sets a timer for the time at which the decision changes without an event. */
+  /**
+   * Decides on the next steps and carries them out. Sets a timer for the time at which the decision changes without an
+   * event.
+   */
   #decide(): void {
     this.#mustDecideAgain = true;
-    // A step may call this function again: a listener of the term's signal may call `resign`.
+    // A step may call this function again, for example if a listener of the term's signal calls `resign`. The loop
+    // below then decides again.
     if (this.#isDeciding) return;
     this.#isDeciding = true;
     try {
@@ -178,7 +197,8 @@ export class Elector {
         this.#mustDecideAgain = false;
         this.#cancelTimer?.();
         const now = this.#parts.clock.now();
-        // The rival has stopped renewing. The next grant to this identity may be for this elector.
+        // The Lease has expired, so the duplicate program no longer renews it. The next grant to this identity may be
+        // for this elector.
         if (this.#follower.sight && hasExpired(this.#follower.sight, now)) this.#hasRival = false;
         this.#act(decideElector(this.#view(), now));
       }
@@ -230,7 +250,10 @@ export class Elector {
     }
   }
 
-  /** Sends a request. The next one waits for its end and, after a failure, for `#retryAt`. Never rejects. */
+  /**
+   * Sends a request. The next request waits until this one has ended and, after a failure, until `#retryAt`. Never
+   * rejects.
+   */
   async #send(request: () => Promise<void>): Promise<void> {
     this.#mustDecideAgain = true;
     this.#isRequestInFlight = true;
@@ -264,7 +287,8 @@ export class Elector {
     const { clock, lease, identity: holder, timing } = this.#parts;
     const { leaseDurationMs } = timing;
     const term = new RunningTerm({ clock, lease, holder, fencingToken, leaseDurationMs, renewedAt });
-    // Do not begin the term if the answer was too late, or if the elector must stop or has lost the Lease.
+    // Do not begin the term if the answer came too late, or if the elector must stop or has lost the Lease in the
+    // meantime.
     if (decideElector({ ...this.#view(), term }, clock.now()).kind === 'end') return;
     this.#term = term;
     this.#count((metrics) => metrics.leads(true));
@@ -272,7 +296,7 @@ export class Elector {
     void this.#carryOut(term);
   }
 
-  /** Calls the callback. Releases the Lease afterwards. */
+  /** Calls the program's callback with the term. After the callback has ended, releases the Lease. */
   async #carryOut(term: RunningTerm): Promise<void> {
     try {
       if (await term.run(this.#lead)) this.#isStopping = true;
@@ -298,7 +322,10 @@ export class Elector {
     return this.#follower.write({ holderIdentity, leaseDurationSeconds, leaseTransitions });
   }
 
-  /** Writes the same fields as client-go's elector. */
+  /**
+   * Writes an empty `holderIdentity`, a duration of 1 s and a new renewTime, as client-go's elector does. The
+   * coordinator recognizes a release by these values (rule 8).
+   */
   async #release(): Promise<void> {
     await this.#follower.write({ holderIdentity: '', leaseDurationSeconds: 1 });
     this.#parts.logger.info({ lease: this.#parts.lease }, 'Released the Lease');

@@ -17,7 +17,7 @@ import { type LeaseSight, observe } from './elector-decision.ts';
 import { createTroubleLog, type ParticipantLogger } from './participant-telemetry.ts';
 import type { Term } from './term.ts';
 
-/** `logger` must not throw. */
+/** What a follower of one Lease needs. `logger` must not throw. */
 export interface LeaseParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -26,13 +26,13 @@ export interface LeaseParts {
 }
 
 interface LeaseFollowerParts extends LeaseParts {
-  /** Deadline of each request, in milliseconds. */
+  /** Deadline of each read or write of the Lease, in milliseconds. */
   readonly deadlineMs: number;
   /** Called after each change of `sight`. Must not throw. */
   readonly onSeen: () => void;
 }
 
-/** Watches, reads and writes one Lease. */
+/** Watches, reads and writes one Lease for an elector. */
 export class LeaseFollower {
   readonly #parts: LeaseFollowerParts;
   readonly #path: string;
@@ -80,8 +80,9 @@ export class LeaseFollower {
   }
 
   /**
-   * Writes the fields and a new renewTime, if the Lease has not changed since it was last seen. Resolves to the time at
-   * which the request was sent. After a conflict, reads the Lease and rejects.
+   * Writes the fields and a new renewTime. Resolves to the time at which the request was sent. If the Lease has changed
+   * since this follower last saw it, the API server answers with a conflict. The follower then reads the Lease again,
+   * and rejects.
    */
   async write(fields: {
     readonly holderIdentity: string;
@@ -98,11 +99,11 @@ export class LeaseFollower {
         method: 'PUT',
         path: this.#path,
         query: { fieldManager: PARTICIPANT_FIELD_MANAGER },
-        // Keep all other fields, including unknown ones.
+        // Keep all other fields of the Lease, including fields that this program does not know.
         body: { ...lease, spec: { ...specOf(lease), ...fields, renewTime } },
         deadlineMs,
       });
-      // The watch may already have shown this state or a later one.
+      // Skip the answer if the watch has already shown this state of the Lease or a later one.
       if (isKubernetesObject(answer) && !isNotNewer(answer, this.#raw)) this.#see(answer, sentAt);
       return sentAt;
     } catch (error) {
@@ -113,14 +114,15 @@ export class LeaseFollower {
 
   #handle(isDeleted: boolean, object: KubernetesObject): void {
     const { clock } = this.#parts;
-    // Read the Lease: an event older than `#raw` is late, or etcd was restored from a backup.
+    // An event can be older than `#raw` because it is late, or because etcd was restored from a backup. Read the Lease
+    // to find out.
     if (isOlderVersion(object.metadata.resourceVersion, this.#raw?.metadata.resourceVersion))
       void this.#read();
     else if (isDeleted) this.#see(undefined, clock.now());
     else if (!isNotNewer(object, this.#raw)) this.#see(object, clock.now());
   }
 
-  /** Reads the Lease. Drops the answer if the stored Lease has changed since. Never rejects. */
+  /** Reads the Lease. Drops the answer if `#raw` has changed during the request. Never rejects. */
   async #read(): Promise<void> {
     const { client, clock, deadlineMs, logger } = this.#parts;
     const known = this.#raw;
@@ -140,7 +142,11 @@ export class LeaseFollower {
   }
 }
 
-/** Returns `wallTime`, or the next time that is neither renewTime nor acquireTime, to show a renewal. */
+/**
+ * Returns the new renewTime: `wallTime`, or the next microsecond that is neither the old renewTime nor acquireTime.
+ * With the old renewTime, other processes would see no renewal. With acquireTime, the Lease would look like a new
+ * grant.
+ */
 function newTime(lease: KubernetesObject, wallTime: MicroTime): MicroTime {
   const spec = specOf(lease);
   const taken = [timeField(spec, 'renewTime'), timeField(spec, 'acquireTime')];

@@ -4,74 +4,110 @@ import type { MetricsRegistry, ParticipantLogger } from './participant-telemetry
 
 export interface ParticipateOptions {
   readonly lease: string;
-  /** Default: the namespace of the kubeconfig's context; in a pod, the namespace of the pod. */
+  /**
+   * The namespace of the Lease and of the LeaseCandidate. Default: the namespace of the kubeconfig's context; with the
+   * service account of a pod, the namespace of that pod.
+   */
   readonly namespace?: string;
-  /** The program's version as strict semver: `1.4.2`. */
+  /** The program's version as strict semver, such as `1.4.2`. */
   readonly binaryVersion: string;
-  /** The version that the program emulates. Not above `binaryVersion`, which is the default. */
+  /** The version that the program emulates. Must not be higher than `binaryVersion`. Default: `binaryVersion`. */
   readonly emulationVersion?: string | undefined;
-  /** Default `OldestEmulationVersion`. */
+  /** The name of the strategy that chooses the leader. Default `OldestEmulationVersion`. */
   readonly strategy?: string | undefined;
   /**
-   * The name of the LeaseCandidate and of the holder, unique among running programs. Default: `<pod name>-<first 8 of the
-   * pod's uid>` if `pod` is given, else the host's name and a random part.
+   * The name of the LeaseCandidate, and the `holderIdentity` of the Lease while the program leads. Must be unique among
+   * running programs. Default: `<pod name>-<first 8 characters of the pod's uid>` if `pod` is given, else the host's
+   * name and a random part.
    */
   readonly identity?: string | undefined;
   /**
-   * The Pod of the program. If the LeaseCandidate is in the same namespace, the Pod owns it, and Kubernetes deletes it
-   * with the Pod. The default of the Pod's namespace is the namespace of the service account that the program uses.
-   * With a kubeconfig or a `client` there is no default, and the namespace is required.
+   * The Pod in which the program runs. If the Pod and the LeaseCandidate are in the same namespace, the Pod owns the
+   * LeaseCandidate, and Kubernetes deletes the LeaseCandidate together with the Pod. Default of `namespace`: the
+   * namespace of the service account that the program uses. With a kubeconfig or a `client`, there is no default:
+   * without `namespace`, the LeaseCandidate has no owner.
    */
   readonly pod?:
     | { readonly name: string; readonly uid: string; readonly namespace?: string | undefined }
     | undefined;
   readonly labels?: Readonly<Record<string, string>>;
-  /** An int32, default 0. Takes precedence over the version. A higher priority preempts the leader (rule 16). */
+  /**
+   * A whole number of 32 bits, default 0. Counts before versions: a leader yields to a candidate with a higher priority
+   * (rule 16).
+   */
   readonly priority?: number;
-  /** A kubeconfig file. Default: the file that kubectl uses; in a pod, the service account. */
+  /**
+   * The path of a kubeconfig file. Default: the files in $KUBECONFIG, else the service account of the pod, else
+   * ~/.kube/config.
+   */
   readonly kubeconfig?: string;
-  /** The context to use instead of the file's current one. */
+  /** The context to use instead of the kubeconfig's current context. */
   readonly context?: string;
-  /** A client to use instead of a kubeconfig. The participant does not close it. Requires `namespace`. */
+  /**
+   * A client to use instead of a kubeconfig. The participant does not close this client. With `client`, `namespace` is
+   * required.
+   */
   readonly client?: KubernetesClient;
-  /** How long a renewal is valid, in milliseconds; default 15,000. Must be whole seconds. */
+  /**
+   * How long the Lease is valid after each renewal, in milliseconds; default 15,000. Must be whole seconds, because the
+   * Lease contains seconds.
+   */
   readonly leaseDurationMs?: number;
   /**
-   * A leader stops this long after it sent its last successful renewal, in milliseconds; default 10,000. Must be less
-   * than 90 % of `leaseDurationMs`.
+   * The participant tells a leading program to stop this long after it sent its last successful renewal, in
+   * milliseconds; default 10,000. Must be less than 90 % of `leaseDurationMs`, so that the program stops before another
+   * candidate can lead.
    */
   readonly renewDeadlineMs?: number;
   /** The interval between renewals, in milliseconds; default 2,000. */
   readonly retryPeriodMs?: number;
   /** When this signal aborts, the participant ends the term, releases the Lease, and deletes the LeaseCandidate. */
   readonly signal?: AbortSignal;
-  /** If a callback of the logger or `onObserved` throws an error, the participant logs it or emits a process warning. */
+  /**
+   * The log of the participant; default: no log. If the logger, `onObserved` or the metrics throw an error, the
+   * participant keeps running, and logs the error or emits a process warning.
+   */
   readonly logger?: ParticipantLogger;
-  /** The registry for client-go's leader election metrics. All participants of a program can share one. */
+  /**
+   * The registry for the participant's metrics. The metrics have the names of client-go's leader election metrics. All
+   * participants of a program can share one registry.
+   */
   readonly metrics?: MetricsRegistry;
-  /** Only publishes the LeaseCandidate and follows the Lease: the program has its own elector with this identity. */
+  /**
+   * True if the program has its own elector with this identity. The participant then only publishes the LeaseCandidate
+   * and watches the Lease. Default false.
+   */
   readonly candidateOnly?: boolean;
   /**
-   * Delay at the start before the participant takes up a Lease that already has its identity, in milliseconds; default
-   * 0. For a participant that reports its leadership to other programs: they may still rely on the report of a former
-   * process.
+   * If the Lease names this identity when the participant starts, the participant does not write the Lease for this
+   * long after its start, in milliseconds; default 0. For a participant that tells other programs whether to lead: they
+   * may still rely on what a former process with this identity told them.
    */
   readonly resumeDelayMs?: number;
-  /** Called with the first state, and after each change. */
+  /** Called with the first state, and with each new state. */
   readonly onObserved?: (state: ParticipantState) => void;
-  /** Default: the system clock. For tests. */
+  /** The source of time; default: the system clock. Tests give their own. */
   readonly clock?: Clock;
 }
 
-/** The options of a {@link Participant}. It does not connect on its own, so `client` is required. */
+/**
+ * The options of a {@link Participant}. `client` is required, because a Participant does not connect to the cluster
+ * itself.
+ */
 export type ParticipantOptions = ParticipateOptions & Required<Pick<ParticipateOptions, 'client'>>;
 
-/** A participant's view of its election, and its role in it. */
+/** What a participant has seen of its election, and its own role. */
 export interface ParticipantState {
-  /** The holder of the Lease. Undefined if there is none, or if its record has expired by this program's clock. */
+  /**
+   * The holder of the Lease. Undefined if the Lease has no holder, does not exist, or has expired by this program's
+   * clock.
+   */
   readonly holder: string | undefined;
-  /** `leading`: from the first renewal of a grant. `ending`: the term is over, but its callback has not ended yet. */
+  /**
+   * `leading`: the program leads. `ending`: the program was told to stop, but its callback has not ended yet.
+   * `following`: at all other times.
+   */
   readonly role: 'following' | 'leading' | 'ending';
-  /** Whether the participant is a candidate. False after `withdraw`, until `stand`. */
+  /** False from a call of `withdraw` until a call of `stand`: the participant is not a candidate in this time. */
   readonly isStanding: boolean;
 }

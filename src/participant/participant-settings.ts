@@ -15,13 +15,13 @@ export interface Surroundings {
 export function participantSettings(options: ParticipateOptions, surroundings: Surroundings) {
   const { lease: leaseName, namespace = '', binaryVersion, emulationVersion = binaryVersion, pod } = options;
   const { strategy = 'OldestEmulationVersion', labels = {}, priority = 0 } = options;
-  // The defaults of client-go's elector.
+  // The values of Kubernetes' own components. client-go has no defaults.
   const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options;
   const name = options.identity ?? defaultIdentity(pod, surroundings);
   const description: CandidateDescription = {
     ...{ namespace, name, leaseName, binaryVersion, emulationVersion, strategy, priority, labels },
-    // The garbage collector looks for the owner only in the LeaseCandidate's namespace. With an owner in
-    // another namespace, it would delete the LeaseCandidate after each publication.
+    // The garbage collector looks for the owner only in the LeaseCandidate's namespace. It would not find an owner in
+    // another namespace, and would delete the LeaseCandidate after each publication.
     pod: pod?.namespace === namespace ? { name: pod.name, uid: pod.uid } : undefined,
   };
   const timing = { leaseDurationMs, renewDeadlineMs, retryPeriodMs };
@@ -30,7 +30,10 @@ export function participantSettings(options: ParticipateOptions, surroundings: S
   return { description, timing };
 }
 
-/** In a Pod, a restarted container has the same identity. Outside a Pod, each run of the program has a new one. */
+/**
+ * Returns the default identity. In a Pod, it stays the same when a container restarts. Without `pod`, each process gets
+ * a new identity.
+ */
 function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: Surroundings): string {
   if (pod) return `${pod.name}-${pod.uid.slice(0, 8)}`;
   const host = hostname
@@ -69,7 +72,10 @@ function problemsOf(description: CandidateDescription): Problems {
   ];
 }
 
-/** As in client-go: a renewal with jitter must be possible before the deadline. */
+/**
+ * client-go's jitter of the retry period, and its check: the renew deadline must be longer than a retry period with
+ * this jitter, so that there is time for another attempt.
+ */
 const JITTER_FACTOR = 1.2;
 
 function problemsOfTiming(timing: ElectorTiming): Problems {

@@ -15,8 +15,9 @@ export interface ParticipantLogger {
 export const silent: ParticipantLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
- * Returns a logger that writes to `logger` and never throws. Thus a failing log does not prevent a participant from
- * leading or releasing. Reports its error with `logger.error`. If that fails too, the process emits one warning.
+ * Returns a logger that writes to `logger` and never throws, so that a failing log does not prevent the participant
+ * from leading or releasing. If `logger` throws, the returned logger reports this error with `logger.error`. If
+ * `logger.error` throws too, the process emits one warning.
  */
 export function guardedLogger(logger: ParticipantLogger): ParticipantLogger {
   if (logger === silent) return silent;
@@ -39,7 +40,10 @@ export function guardedLogger(logger: ParticipantLogger): ParticipantLogger {
   return { debug: guard('debug'), info: guard('info'), warn: guard('warn'), error: guard('error') };
 }
 
-/** Calls a callback of the program. If it throws, logs the error with the message `thrown`. */
+/**
+ * Calls a callback of the program. If the callback throws, logs the error with the message `thrown`; without a logger,
+ * emits a process warning.
+ */
 export function callSafely(logger: ParticipantLogger, thrown: string, call: () => void): void {
   try {
     call();
@@ -51,7 +55,10 @@ export function callSafely(logger: ParticipantLogger, thrown: string, call: () =
 
 export type TroubleLog = ReturnType<typeof createTroubleLog>;
 
-/** Logs a failure when it begins and when its kind changes, but does not log each repetition. */
+/**
+ * Returns a log for an operation that is retried. It logs the first failure, and another failure only if its kind
+ * differs or if `ended` was called in between.
+ */
 export function createTroubleLog(logger: ParticipantLogger, message: string) {
   let lastKind: string | undefined;
   return {
@@ -67,11 +74,12 @@ export function createTroubleLog(logger: ParticipantLogger, message: string) {
 }
 
 /**
- * A `Registry` of prom-client. The type does not import prom-client, because programs without metrics may not have it.
+ * A `Registry` of prom-client. This type does not import prom-client, which a program without metrics may not have
+ * installed.
  */
 export interface MetricsRegistry {
   getSingleMetric(name: string): object | undefined;
-  // A method, so that a Registry of any version of prom-client has this type.
+  // A method with this parameter type accepts the Registry of any version of prom-client.
   registerMetric(metric: never): void;
 }
 
@@ -88,7 +96,10 @@ const SLOWPATH = {
   labelNames: ['name'],
 };
 
-/** Creates or finds the metrics of a Lease. Loads prom-client only here: a program with a registry has it. */
+/**
+ * Creates the metrics of a Lease, or finds them in the registry. Loads prom-client only here, because only a program
+ * that gives a registry needs to have it installed.
+ */
 export function createParticipantMetrics(registry: MetricsRegistry, name: string) {
   const { Counter, Gauge } = createRequire(import.meta.url)('prom-client') as typeof PromClient;
   const registers = [registry as PromClient.Registry];
@@ -100,7 +111,10 @@ export function createParticipantMetrics(registry: MetricsRegistry, name: string
   slowpath.inc({ name }, 0);
   return {
     leads: (isLeading: boolean) => status.set({ name }, isLeading ? 1 : 0),
-    /** Counts a renewal with a conflict: the elector reads the Lease and retries. */
+    /**
+     * Counts a renewal that failed with a conflict: the elector reads the Lease and retries. client-go calls this the
+     * slow path.
+     */
     slowpathExercised: () => slowpath.inc({ name }),
   };
 }

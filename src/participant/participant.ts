@@ -19,10 +19,10 @@ import {
 import type { Lead } from './term.ts';
 
 /**
- * Takes part in an election. Calls `lead` each time the program is elected. Resolves after the options' signal has
- * aborted, or after `lead` has returned during its term. Rejects with the error of `lead`, with a RangeError for an
- * invalid option, or with a KubeConfigError if there is no cluster to connect to. `await using` stops it at the end of
- * the block.
+ * Takes part in an election. Calls `lead` each time the program is elected. Resolves after `options.signal` has
+ * aborted, or after `lead` has returned without being told to stop. Rejects with the error of `lead`, with a RangeError
+ * for an invalid option, or with a KubeConfigError if there is no cluster to connect to. With `await using`, the
+ * program stops taking part at the end of the block.
  */
 export function participate(options: ParticipateOptions, lead: Lead): Promise<void> & AsyncDisposable {
   const stopping = new AbortController();
@@ -48,18 +48,22 @@ async function run(options: ParticipateOptions, lead: Lead, stopping: AbortSigna
 }
 
 /**
- * A candidate and an elector with the same identity. {@link participate} creates and runs one. To call `resign` or
- * `withdraw`, a program creates its own participant, and a client that it closes afterwards.
+ * A candidate and an elector with the same identity. {@link participate} creates and runs a Participant. A program that
+ * calls `resign` or `withdraw` creates a Participant itself. It also creates the client, and closes the client at the
+ * end.
  */
 export class Participant {
-  /** The name of the LeaseCandidate and of the holder. */
+  /** The name of the LeaseCandidate, and the `holderIdentity` of the Lease while this participant holds it. */
   readonly identity: string;
   readonly #options: ParticipantOptions;
   readonly #logger: ParticipantLogger;
   readonly #candidate: Candidate;
   readonly #elector: Elector;
   #isStanding = true;
-  /** Whether the callback is still running although the Lease has expired. Until it ends, the candidate is withdrawn. */
+  /**
+   * Whether the callback still runs although the Lease has expired. Until the callback ends, the LeaseCandidate is
+   * deleted.
+   */
   #isOverrun = false;
   readonly #stopping = new AbortController();
   #lastState: ParticipantState | undefined;
@@ -105,15 +109,17 @@ export class Participant {
     return { holder, role, isStanding: this.#isStanding };
   }
 
-  /** Resolves when the LeaseCandidate is created or renewed for the first time. */
+  /**
+   * Resolves when the participant has created the LeaseCandidate, or has renewed an existing one for the first time.
+   */
   get published(): Promise<void> {
     return this.#candidate.published;
   }
 
   /**
-   * Takes part until `signal` or the options' signal aborts, or until the callback ends during its term. Settles after
-   * the Lease is released and the LeaseCandidate is deleted. Rejects with the error of the callback. Later calls return
-   * the same promise.
+   * Takes part until `signal` or `options.signal` aborts, or until the callback ends without being told to stop.
+   * Settles after the Lease is released and the LeaseCandidate is deleted. Rejects with the error of the callback.
+   * Later calls return the same promise.
    */
   run(signal?: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
@@ -121,14 +127,17 @@ export class Participant {
   }
 
   /**
-   * Ends the term and releases the Lease. Resolves after the release. Keeps the LeaseCandidate, but the coordinator
-   * prefers other candidates.
+   * Ends the term and releases the Lease. Resolves after the release. Keeps the LeaseCandidate, but for some seconds
+   * the coordinator grants the Lease to this participant only if no other candidate can lead.
    */
   resign(): Promise<void> {
     return this.#elector.resign();
   }
 
-  /** Resigns and deletes the LeaseCandidate, until {@link Participant.stand}. Resolves when it is deleted. */
+  /**
+   * Resigns and deletes the LeaseCandidate. Takes no part until {@link Participant.stand} is called. Resolves when the
+   * LeaseCandidate is deleted.
+   */
   async withdraw(): Promise<void> {
     this.#isStanding = false;
     this.#report();
@@ -144,7 +153,10 @@ export class Participant {
     this.#report();
   }
 
-  /** Stops taking part. Settles like {@link Participant.run}. */
+  /**
+   * Stops taking part. Settles as {@link Participant.run} does: after the Lease is released and the LeaseCandidate is
+   * deleted.
+   */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -156,13 +168,15 @@ export class Participant {
 
   async #run(signal: AbortSignal | undefined): Promise<void> {
     const candidacy = new AbortController();
-    // Do not use AbortSignal.any(): Node keeps its result as long as the sources exist and have listeners.
+    // Do not use AbortSignal.any(): Node keeps the combined signal in memory as long as its sources exist and have
+    // listeners.
     const sources = [this.#options.signal, signal].filter((source) => source !== undefined);
     const stop = () => this.#stopping.abort();
     for (const source of sources) source.addEventListener('abort', stop);
     if (sources.some(({ aborted }) => aborted)) stop();
     const elector = this.#elector.run(this.#stopping.signal);
-    // Publish the candidate only after the elector sees the Lease: a candidate can be elected at once.
+    // Publish the LeaseCandidate only after the elector has read the Lease: a candidate can be elected at once, and the
+    // elector must then see the grant.
     const standing = Promise.race([this.#elector.synced, elector.catch(() => {})]).then(() =>
       this.#candidate.run(candidacy.signal),
     );
@@ -203,18 +217,22 @@ export class Participant {
   }
 }
 
-/** The cluster to connect to. */
+/** How a participant connects to its cluster. */
 export interface ConnectionOptions extends KubeConfigSource {
   /** Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** The name of the program in the API server's logs; the version is added. */
+  /**
+   * The name of the program in the User-Agent header, which the API server logs. The version of this package is
+   * appended.
+   */
   readonly userAgent?: string;
   readonly namespace?: string | undefined;
 }
 
 /**
- * Creates a participant's client. Also returns the given namespace, or that of the configuration, and the namespace of
- * this program's Pod. The latter is undefined if it is unknown or in another cluster.
+ * Creates the client of a participant. Also returns two namespaces: `namespace` is the given one, else that of the
+ * kubeconfig's context. `podNamespace` is the namespace of this program's Pod; undefined if the client does not use the
+ * Pod's service account, because the Pod may then be in another cluster.
  * @throws KubeConfigError if there is no cluster to connect to.
  */
 export function connectParticipant(options: ConnectionOptions) {
@@ -224,7 +242,8 @@ export function connectParticipant(options: ConnectionOptions) {
     kubeConfig,
     ...(clock && { clock }),
     userAgent: `${userAgent}/${version}`,
-    // Requests in flight: at most one of the elector, and one of the candidate in each of the two API groups.
+    // Usual maximum of requests in flight: one for the Lease, one for the LeaseCandidate in each of the two API groups,
+    // and one discovery. Watches do not count.
     connections: 4,
   });
   const podNamespace = podNamespaceOf(kubeConfig);

@@ -30,27 +30,38 @@ export interface CandidateParts {
   readonly logger: ParticipantLogger;
 }
 
-/** Callbacks must not throw. */
+/** The `on...` callbacks must not throw. */
 interface PublishedCandidateParts extends CandidateParts {
   readonly apiVersion: CandidateApiVersion;
-  /** Called when the LeaseCandidate is created or renewed for the first time. */
+  /** Called when the LeaseCandidate was created, or an existing one was renewed for the first time. */
   readonly onPublished: () => void;
-  /** Called once if the server forbids this program to publish. The program retries. */
+  /**
+   * Called once if the API server answers 403 before the first publication: the program has no permission for this API
+   * version. The participant still retries.
+   */
   readonly onForbidden: () => void;
-  /** Called when the watch restarts. The server may be another one and serve other versions. */
+  /**
+   * Called when the watch starts again: the API server may be a restarted or another one, and serve other API versions.
+   */
   readonly onReconnected: () => void;
-  /** Called when the server does not serve this version of the API. */
+  /** Called when the API server does not serve this API version. */
   readonly onNotServed: () => void;
 }
 
-/** Interval of renewals without a ping, in milliseconds, as in client-go. */
+/** Interval of renewals without a ping, in milliseconds. client-go uses the same interval. */
 const RENEWAL_MS = 300_000;
 /** Deadline of each request, in ms. Short, because an election waits only 5 s for the answer to a ping. */
 const DEADLINE_MS = 2500;
 const BACKOFF = { initialMs: 50, maxMs: 2000, resetAfterMs: 2000 };
-/** Delay before a deleted LeaseCandidate is published again: another program may delete it repeatedly. */
+/**
+ * Delay before a deleted LeaseCandidate is published again. The delay grows, because another program may delete the
+ * LeaseCandidate again and again.
+ */
 const DELETED_BACKOFF = { initialMs: 5, maxMs: 60_000, resetAfterMs: 60_000 };
-/** How long the deletion is retried, in ms. Later, the coordinator deletes a remaining object (rule 1). */
+/**
+ * How long the participant tries to delete its LeaseCandidate when it stops, in ms. After that, the LeaseCandidate
+ * stays until the coordinator collects it (rule 1).
+ */
 const REMOVAL_MS = 5000;
 
 /** A program's LeaseCandidate in one API version. Publishes, watches and renews it, and answers pings. */
@@ -66,7 +77,10 @@ export class PublishedCandidate {
   #own: KubernetesObject | undefined;
   /** Whether `#own` is unknown or outdated and must be read. */
   #isStale = true;
-  /** Whether the LeaseCandidate was created, or renewed with the fields of this program. */
+  /**
+   * Whether this process has created the LeaseCandidate, or has written its own versions and strategy into an existing
+   * one.
+   */
   #isPublished = false;
   #isForbidden = false;
   /** The pingTime that the last renewal answered. */
@@ -94,7 +108,8 @@ export class PublishedCandidate {
       onError: watchTrouble.failed,
       onNotServed,
       observe: (observation) => {
-        // If the LeaseCandidate was deleted before the watch started, there is no event.
+        // A watch does not show deletions from before its start. But an empty list shows that the LeaseCandidate was
+        // deleted.
         if (observation.type === 'listed' && observation.objects === 0 && this.#own) this.#invalidate();
         if (observation.type !== 'watchStarted') return;
         watchTrouble.ended();
@@ -108,7 +123,7 @@ export class PublishedCandidate {
     return this.#parts.apiVersion;
   }
 
-  /** Call it once. */
+  /** Starts to publish, watch and renew. Call this method once. */
   start(): void {
     this.#watch.start();
     this.#running = this.#run();
@@ -146,8 +161,8 @@ export class PublishedCandidate {
   #handle(isDeleted: boolean, object: KubernetesObject): void {
     const isOlder = isOlderVersion(object.metadata.resourceVersion, this.#own?.metadata.resourceVersion);
     if (isDeleted || isOlder) {
-      // Read the object again. A deletion may be older than a renewal in flight. An old event may only be late, but it
-      // may also show that etcd was restored from a backup.
+      // Read the LeaseCandidate again, because the event may not show its current state. The deletion may be older than
+      // a write in flight. An event older than `#own` may be late, or etcd was restored from a backup.
       this.#invalidate();
     } else if (!isNotNewer(object, this.#own)) {
       this.#own = object;
@@ -174,7 +189,8 @@ export class PublishedCandidate {
       } catch (error) {
         if (signal.aborted) return;
         this.#isStale = true;
-        // A conflict is a race with another program. A 404 on creation is no race: the namespace is missing.
+        // Do not report a race: another program has changed, deleted or created the LeaseCandidate in the meantime. A
+        // 404 on creation is no race: the namespace is missing.
         const isRace = isConflict(error) && (this.#own !== undefined || hasStatus(error, 409));
         if (!isRace) this.#trouble.failed(error);
         this.#reportForbidden(error);
@@ -199,7 +215,7 @@ export class PublishedCandidate {
     if (!own) {
       await this.#publish();
     } else if (specOf(own)['leaseName'] !== description.leaseName) {
-      // Delete it and create it again, because leaseName is immutable.
+      // The LeaseCandidate names another Lease. Delete it and create it again, because leaseName is immutable.
       await this.#delete();
       this.#own = undefined;
       await this.#publish();
@@ -212,7 +228,10 @@ export class PublishedCandidate {
     this.#isPublished = true;
   }
 
-  /** Returns whether there is a new ping. Its pingTime may be before renewTime: the coordinator's clock may be behind. */
+  /**
+   * Returns whether the coordinator has sent a ping that no renewal has answered. Does not compare pingTime with
+   * renewTime, because pingTime may be earlier if the coordinator's clock is behind.
+   */
   #isPinged(): boolean {
     return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answeredPing;
   }

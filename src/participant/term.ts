@@ -1,31 +1,32 @@
 import { type Clock, type Instant, SAFE_SHARE } from '../support/clock.ts';
 
-/** One period of leadership. It begins with the first renewal of a grant. */
+/** One period of leadership. It begins when the API server confirms the first renewal of a grant. */
 export interface Term {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** The identity of the leader. */
   readonly holder: string;
   /**
-   * The Lease's leaseTransitions in this term, greater than in all earlier terms. The leader sends it to a store. The
-   * store can reject a token that is lower than the greatest one so far.
+   * The Lease's leaseTransitions in this term, greater than in all earlier terms. The leader sends this number with
+   * each write to a store. The store can reject writes by a former leader, whose number is lower than the greatest one
+   * so far.
    */
   readonly fencingToken: number;
   /** Aborts when the program must stop leading. The reason is a {@link TermOver}. */
   readonly signal: AbortSignal;
   /**
-   * Returns the remaining time in which no other candidate can lead, in milliseconds, by the monotonic clock. The
-   * total is 90 % of the Lease's duration, from the sending of the last renewal: the clocks of two machines may run
-   * 5 % fast and 5 % slow. Returns 0 if another holder has the Lease. Also works after `signal` has aborted. A blocked
-   * event loop may delay the abort of `signal`, but not this result.
+   * Returns the remaining time in which no other candidate can lead, in milliseconds, by the monotonic clock. This time
+   * ends when 90 % of the Lease's duration have passed since the last renewal was sent: this machine's clock may run 5
+   * % slow, and the coordinator's 5 % fast. Returns 0 if another holder has the Lease. Also works after `signal` has
+   * aborted. A blocked event loop may delay the abort of `signal`, but does not change this result.
    */
   remainingMs(): number;
 }
 
 /**
  * Why a term is over.
- * - `yielded`: another holder is preferred.
+ * - `yielded`: the Lease names another candidate as its preferredHolder.
  * - `resigned`: the program called `resign` or `withdraw`.
- * - `stopped`: the participant was stopped, or the callback has ended.
+ * - `stopped`: the participant was stopped, or the callback has ended by itself.
  * - `lost`: the Lease was not renewed in time, or has another holder.
  */
 export type TermEnd = 'yielded' | 'resigned' | 'stopped' | 'lost';
@@ -41,7 +42,7 @@ export class TermOver extends Error {
   }
 }
 
-/** The work of a program while it leads. It must end soon after the term's signal has aborted. */
+/** The work of a program while it leads. The work must end soon after the term's signal has aborted. */
 export type Lead = (term: Term) => Promise<void>;
 
 interface RunningTermParts extends Pick<Term, 'lease' | 'holder' | 'fencingToken'> {
@@ -61,7 +62,7 @@ export class RunningTerm implements Term {
   readonly #controller = new AbortController();
   readonly signal: AbortSignal = this.#controller.signal;
   #isTaken = false;
-  /** Bound, so that a program can destructure a term. */
+  /** A bound function instead of a method, so that a program can destructure a term. */
   readonly remainingMs: () => number;
 
   constructor({ clock, lease, holder, fencingToken, leaseDurationMs, renewedAt }: RunningTermParts) {
@@ -88,8 +89,9 @@ export class RunningTerm implements Term {
   }
 
   /**
-   * Calls `lead` and waits for its end. Resolves to true if it ended before the term was over. Rejects with its error,
-   * but ignores the signal's reason and an AbortError after the term was over.
+   * Calls `lead` and waits for its end. Resolves to true if `lead` has ended without being told to stop. Rejects with
+   * the error of `lead`. After `lead` was told to stop, ignores an AbortError and the reason of the signal: work that
+   * is aborted by the signal usually throws one of them.
    */
   async run(lead: Lead): Promise<boolean> {
     try {

@@ -18,7 +18,10 @@ import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type HealthCheck, startHttpServer } from './http-server.ts';
 
-/** Events have their own single connection and are written one at a time. So they never delay elections or the lock. */
+/**
+ * The coordinator writes Kubernetes Events one at a time, over a single connection that has no other use. So Events
+ * never delay elections or the lock.
+ */
 const EVENT_CONNECTIONS = 1;
 /** Timeout of the startup check of the lock's namespace, in milliseconds. */
 const REFUSAL_TIMEOUT_MS = 5000;
@@ -90,7 +93,8 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');
   const stopped = coordinator.stop();
-  // Wait for the last writes, because they write log lines. Do not wait for the release of the lock.
+  // Before Events and the server stop, wait for the last election writes, because their results are logged and recorded
+  // as Events. This wait does not include the release of the lock.
   await within(clock, QUIET_AFTER_MS, stopped);
   await Promise.all([stopped, events?.stop(), server?.close()]);
   logger.info('Stopped');
@@ -98,9 +102,10 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
 }
 
 /**
- * Checks at startup that the API server allows the lock in its namespace. If the server does not answer,
- * there is no error: without an answer, the coordinator cannot take the lock anyway.
- * @throws {Error} with advice, if the namespace is refused.
+ * Refuses to start if the lock is outside kube-system and the API server serves native LeaseCandidates: the coordinator
+ * built into kube-apiserver could then elect at the same time (rule 10). If the API server does not answer, there is no
+ * error: without an answer, this coordinator cannot take the lock anyway.
+ * @throws {Error} with advice, if the namespace of the lock is refused.
  */
 async function refuseLock(
   lockNamespace: string,
@@ -108,7 +113,7 @@ async function refuseLock(
   clock: Clock,
   stop: AbortSignal,
 ): Promise<void> {
-  // Closing the client ends the check.
+  // Closing the client after the timeout ends the check.
   const cancel = clock.setTimer(() => void client.close(0), REFUSAL_TIMEOUT_MS);
   const refusal = await checkLockNamespace(client, lockNamespace, stop).catch(() => undefined);
   cancel();

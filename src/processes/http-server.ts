@@ -9,17 +9,20 @@ export interface HealthCheck {
   readonly ok: boolean;
   /** The reason of a failure, or a useful detail of the state. */
   readonly message?: string;
-  /** Shown in the report, but does not affect its result. */
+  /** True if the report shows this check, but its failure does not make the whole report fail. */
   readonly informational?: boolean;
 }
 
-/** The content that the server serves. */
+/** What the server serves. */
 export interface HttpServerParts {
   readonly clock: Clock;
-  /** Called for each request. If one of these checks fails, the process cannot work at the moment. */
+  /**
+   * Returns the checks of `/readyz`. Called for each request. If one of the checks fails, the process cannot do its
+   * work at the moment.
+   */
   readinessChecks(): readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
-  /** Undefined if the status page is disabled; absent if the program has none. */
+  /** Undefined if the status page is turned off. Absent if the command has no status page. */
   readonly statusPage?: Pick<StatusPage, 'has' | 'answer' | 'close'> | undefined;
 }
 
@@ -56,25 +59,28 @@ export interface Answer {
   readonly body: string;
   /** Default: plain text. */
   readonly contentType?: string;
-  /** The Allow header for a refused method. */
+  /** The methods for the Allow header, if the request had another method. */
   readonly allow?: string;
 }
 
 interface AnswersParts {
   readonly clock: Clock;
-  /** Returns the answer to a request, or undefined if it writes the response itself. If it rejects, the answer is 500. */
+  /**
+   * Returns the answer to a request, or undefined if this function writes the response itself. If this function
+   * rejects, the server answers 500.
+   */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<Answer | undefined>;
-  /** Called when the server closes. Ends the open streams. */
+  /** Called when the server begins to close. Must end the open streams. */
   readonly onClose: () => void;
 }
 
 /** Grace period for answers in flight, in milliseconds. Short, because it delays the termination of a pod. */
 const CLOSE_WITHIN_MS = 1000;
 
-/** Starts listening with a server. Resolves to its address. */
+/** Lets `server` listen. Resolves to the address on which it listens. */
 export type Listen<Address> = (server: Server) => Promise<Address>;
 
-/** Starts a server. Rejects if it cannot listen. */
+/** Starts an HTTP server that sends the answers of `parts.answer`. Rejects if the server cannot listen. */
 export async function serveAnswers<Address>(
   listen: Listen<Address>,
   parts: AnswersParts,
@@ -90,7 +96,8 @@ export async function serveAnswers<Address>(
     address,
     close: () =>
       new Promise((resolve) => {
-        // Node counts connections that browsers open in advance as active: do not wait for them.
+        // Browsers open connections in advance, without a request. Node counts such connections as active, so close
+        // them after the grace period.
         const cancel = parts.clock.setTimer(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
         server.close(() => {
           cancel();
@@ -123,7 +130,7 @@ function notFound(path: string, parts: HttpServerParts): Answer {
 }
 
 const pages: Readonly<Record<string, (parts: HttpServerParts) => Promise<Answer>>> = {
-  // If the event loop hangs, there is no answer, and the kubelet restarts the process.
+  // No checks: if the event loop hangs, there is no answer, and the kubelet restarts the container.
   '/livez': async () => ({ status: 200, body: 'livez check passed\n' }),
   '/readyz': async (parts) => healthReport(parts.readinessChecks()),
   '/metrics': answerMetrics,
@@ -150,7 +157,7 @@ function send(response: ServerResponse, answer: Answer, isLast: boolean): void {
     'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    // A keep-alive connection would delay close() for seconds.
+    // The server is closing: a keep-alive connection would delay close() for seconds.
     ...(isLast && { Connection: 'close' }),
     ...(allow !== undefined && { Allow: allow }),
   });

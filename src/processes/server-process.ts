@@ -19,8 +19,8 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 const KUBECONFIG_HEADER = '# Written at each start of: coordinated-leader-election serve\n';
 
 /**
- * Serves the coordination API until a signal stops it. Writes messages for users to the standard output, and
- * logs to the error output.
+ * Runs the embedded API server, which serves the coordination API, until a signal stops it. Writes messages for users
+ * to the standard output, and logs to the error output.
  * @throws {Error} with advice, if a setting cannot be used.
  */
 export async function runServer(settings: ServeSettings, host: Host): Promise<void> {
@@ -77,7 +77,10 @@ async function start(
   }
 }
 
-/** Returns the directory of kubeconfigs: the data directory, or a private temporary directory. */
+/**
+ * Returns the directory for the kubeconfigs: the data directory, or a new private temporary directory. `remove` deletes
+ * only a temporary directory.
+ */
 function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   if (dataDirectory !== undefined) return { directory: dataDirectory, remove: () => {} };
   const directory = mkdtempSync(join(tmpdir(), 'cle-serve-'));
@@ -89,7 +92,10 @@ function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   return { directory, remove };
 }
 
-/** Refuses to overwrite another program's kubeconfig. Call this before the server does any other work. */
+/**
+ * Throws if the file exists and was not written by this command. Call this function before the server does any other
+ * work.
+ */
 function refuseToOverwrite(file: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8').startsWith(KUBECONFIG_HEADER)) return;
   throw new Error(
@@ -97,7 +103,7 @@ function refuseToOverwrite(file: string): void {
   );
 }
 
-/** Returns the path of each written kubeconfig; undefined if no token has its permissions. */
+/** Writes a kubeconfig for each kind of access. Returns the paths; a path is undefined if no token has this access. */
 function writeKubeconfigs(
   { kubeconfigOut, listen }: ServeSettings,
   directory: string,
@@ -153,8 +159,8 @@ function usageOf(
 type Credentials = Awaited<ReturnType<typeof obtainCredentials>>;
 
 /**
- * Reads the files that the settings name, and generates missing ones. Generated files stay in the data
- * directory, so that kubeconfigs remain valid after a restart.
+ * Reads the certificate and the tokens from the files that the settings name, or generates them. With a data directory,
+ * generated files are kept there, so that kubeconfigs remain valid after a restart.
  * @throws {Error} that names the file or flag that cannot be used.
  */
 async function obtainCredentials(settings: ServeSettings, clock: Clock) {
@@ -171,7 +177,10 @@ async function obtainCredentials(settings: ServeSettings, clock: Clock) {
   return { certificate, tokens: grants };
 }
 
-/** `ca` is the root certificate in PEM; undefined if the system trusts it. */
+/**
+ * Reads and checks the certificate and the key. `ca` is the root certificate for the kubeconfigs, in PEM; undefined if
+ * the file contains no root certificate.
+ */
 function readCertificate(certFile: string, keyFile: string, clock: Clock) {
   const cert = withContext(`--tls-cert ${certFile}`, () => readFileSync(certFile, 'utf8'));
   const key = withContext(`--tls-key ${keyFile}`, () => readFileSync(keyFile, 'utf8'));
@@ -179,7 +188,10 @@ function readCertificate(certFile: string, keyFile: string, clock: Clock) {
   return { cert, key, ca: rootIn(cert) };
 }
 
-/** Returns the root certificate in a chain; undefined if the chain ends at a public CA. */
+/**
+ * Returns the root certificate at the end of a chain; undefined if the chain does not contain its root, such as a chain
+ * of a public CA.
+ */
 function rootIn(chain: string): string | undefined {
   const last = chain.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)?.at(-1);
   if (last === undefined) return undefined;
@@ -200,8 +212,8 @@ async function ownCertificate(directory: string | undefined, hosts: readonly str
   const made = await generateCertificate(hosts, clock);
   writePrivateFile(caFile, made.ca);
   writePrivateFile(keyFile, made.key);
-  // Write the certificate last, because a start reads it first: if a start was interrupted, the missing file shows that
-  // the set is incomplete.
+  // Write the certificate last, because the next start looks for it first. If this start is interrupted, the
+  // certificate is missing, and the next start generates all three files again.
   writePrivateFile(certFile, made.cert);
   return made;
 }

@@ -34,8 +34,8 @@ export const allNamespacesRow = inGroup('Cluster:', {
 });
 
 /**
- * Settings of the commands that decide by the coordinator's rules. The durations must be equal to the coordinator's
- * durations.
+ * Settings of the commands that decide by the coordinator's rules, without the coordinator. Users must give the same
+ * durations as the coordinator uses, otherwise these commands decide differently.
  */
 export const inspectionRows = {
   ...clusterRows,
@@ -50,7 +50,7 @@ export const inspectionRows = {
 /** The cluster to inspect, and the durations that its coordinator uses. */
 export type InspectionSettings = SettingsOf<typeof inspectionRows>;
 
-/** The setting for commands that read the lock. */
+/** The setting for commands that read the coordinators' lock. */
 export const lockRow = inGroup(JUDGEMENT, {
   lockNamespace: { ...run.lockNamespace, description: "namespace of the coordinator's lock" },
 });

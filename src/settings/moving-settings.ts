@@ -1,7 +1,7 @@
 import { allNamespacesRow, inspectionRows, lockRow, outputRow } from './inspection-settings.ts';
 import { duration, inGroup, option, type SettingsOf, settingsTable, text, toggle } from './settings-table.ts';
 
-/** The settings that `transfer` and `drain` share. */
+/** The settings that the commands `transfer` and `drain` share. */
 const movingRows = {
   ...lockRow,
   ...inGroup('Time:', {
@@ -31,9 +31,7 @@ const selectionRows = {
   }),
 };
 
-/**
- * The candidates to drain or undrain. Exactly one of `selector`, `node` and `candidate` is set. With --all, none is set.
- */
+/** The candidates to drain or undrain. Exactly one of `selector`, `node` and `candidate` is set; with --all, none. */
 export type SelectionSettings = SettingsOf<typeof selectionRows>;
 
 const candidateName = { placeholder: '<candidate>', parse: (given: string) => ({ value: given }) };

@@ -73,7 +73,7 @@ const settings = {
       description: 'name of the candidate and of the holder; must be unique among running programs',
       defaultNote: "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
     }),
-    // The default is below all real versions. kube-apiserver rejects 0.0.0.
+    // The default is lower than all real versions. It is not 0.0.0, because kube-apiserver rejects 0.0.0.
     binaryVersion: option('binary-version', version, {
       description: "the program's version",
       default: '0.0.1',
@@ -142,7 +142,7 @@ export type ParticipateSettings = SettingsOf<typeof settings>;
 
 export const participateSettings = settingsTable('CLE_PARTICIPATE', settings, contradictionsIn);
 
-/** Returns the problems of settings that cannot be used together with a command. */
+/** Returns one sentence for each given setting that cannot be used together with a command. */
 export function contradictionsWith(command: readonly string[], given: ParticipateSettings): Contradictions {
   if (command.length === 0) return [];
   return (['socket', 'leadByConnection', 'readyUrl', 'candidateOnly'] as const).map((key) => {
@@ -151,14 +151,17 @@ export function contradictionsWith(command: readonly string[], given: Participat
   });
 }
 
-/** Time from the wrapper's SIGKILL to the guard's, in milliseconds: the first one takes a moment. */
+/**
+ * Time from the SIGKILL of the wrapper to that of the guard, in ms. The command needs a moment to end after the first
+ * SIGKILL.
+ */
 const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * Returns the times of SIGKILL, in milliseconds after the last renewal. The wrapper kills the command at least
- * a second before the Lease expires. If it cannot, its guard kills the command. No other candidate can lead at
- * either time.
+ * Returns when the wrapper or its guard kills the command, in milliseconds after the last renewal was sent. The wrapper
+ * kills the command at least a second before the Lease expires. If the wrapper is paused or has crashed, its guard
+ * kills the command. At both times, no other candidate can lead yet.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(
@@ -168,7 +171,10 @@ export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number
   return { wrapperMs, guardMs: wrapperMs + GUARD_DELAY_MS };
 }
 
-/** Jitter of renewals, as in client-go. */
+/**
+ * client-go's jitter of the retry period. The renew deadline must be longer than a retry period with this jitter, so
+ * that there is time for a second attempt.
+ */
 const JITTER = 1.2;
 
 function contradictionsIn(given: ParticipateSettings): Contradictions {

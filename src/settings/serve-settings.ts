@@ -10,7 +10,7 @@ import {
   type ValueType,
 } from './settings-table.ts';
 
-/** Versions of LeaseCandidate, separated by commas, in the order of `servedCandidates`; or `none`. */
+/** Versions of LeaseCandidate, separated by commas, or `none`. The parsed value has the order of `servedCandidates`. */
 const versions: ValueType<readonly ServedCandidates[]> = {
   placeholder: '<versions>',
   parse(given) {
@@ -37,7 +37,8 @@ const settings = {
       description: "the certificate's private key in PEM",
       defaultNote: 'generated, and kept in the data directory',
     }),
-    // Without a version of coordination.k8s.io, Leases have neither strategy nor preferredHolder.
+    // Without a version of coordination.k8s.io, the server drops the fields strategy and preferredHolder of Leases, as
+    // kube-apiserver does when its feature gate is off.
     leaseCandidateVersions: option('leasecandidate-versions', versions, {
       description:
         'versions of LeaseCandidate to serve; without a version of coordination.k8s.io, as with the feature gate off; "none" serves none',

@@ -2,11 +2,11 @@ import type { ListenAddress } from '../support/address.ts';
 import type { Environment } from '../support/host.ts';
 import { parseDurationMs } from '../support/text.ts';
 
-/** A setting. Its flag, environment variable, default, help and errors are derived from this. */
+/** One setting of a command. Its flag, environment variable, help and error messages are derived from these fields. */
 export interface Setting<T, Default = string | undefined> extends ValueType<T> {
-  /** Long flag without dashes. The environment variable is derived from it, see {@link envName}. */
+  /** The long flag without its dashes. {@link envName} derives the environment variable from this flag. */
   readonly flag: string;
-  /** One-letter flag without its dash, if kubectl has one. */
+  /** The one-letter flag without its dash, if kubectl has one for the same purpose. */
   readonly short?: string;
   /** Whether a user may give the flag several times. */
   readonly repeatable?: true;
@@ -22,14 +22,17 @@ export interface Setting<T, Default = string | undefined> extends ValueType<T> {
   readonly group: string;
 }
 
-/** The values that a setting takes. */
+/** The type of a setting's value. */
 export interface ValueType<T> {
-  /** The placeholder of the value in the help, such as `<duration>`; absent for a switch. */
+  /** The placeholder of the value in the help, such as `<duration>`; absent for a switch, which has no value. */
   readonly placeholder?: string;
   readonly parse: Parser<T>;
 }
 
-/** Parses the text of a setting. `problem` completes the sentence `"<text>" ...` and contains the expected format. */
+/**
+ * Parses the text that a user gave. `problem` completes a sentence that begins with this text: `"5x" is not a duration;
+ * give e.g. 10s`.
+ */
 type Parser<T> = (text: string) => { value: T } | { problem: string };
 
 /** The settings of a command. */
@@ -38,14 +41,14 @@ export interface SettingsTable<S> {
   readonly envPrefix: string;
   /** The settings, in the order of the help. */
   readonly settings: { readonly [K in keyof S]: Setting<S[K]> };
-  /** Returns the contradictions between valid settings, in words. */
+  /** Returns one sentence for each contradiction between settings that are valid by themselves. */
   readonly contradictionsIn: (settings: S) => Contradictions;
 }
 
-/** One entry for each check: a sentence that describes the contradiction; empty, false or undefined if there is none. */
+/** One entry for each check: a sentence that describes the contradiction, or a falsy value if there is none. */
 export type Contradictions = readonly (string | false | undefined)[];
 
-/** The values of these rows. A row without a default may be unset. */
+/** The type of the resolved settings of these rows. A setting without a default may be undefined. */
 export type SettingsOf<Rows> = {
   readonly [K in keyof Rows]: Rows[K] extends Setting<infer T, infer D>
     ? T | (undefined extends D ? undefined : never)
@@ -67,7 +70,7 @@ export function inGroup<Rows extends Record<string, Row<unknown, unknown>>>(grou
   return Object.fromEntries(grouped) as { readonly [K in keyof Rows]: Rows[K] & { readonly group: string } };
 }
 
-/** Returns an option with a value. Without a default, it may be unset. */
+/** Returns a setting whose flag takes a value. Without a default, the setting may be undefined. */
 export function option<T, const Default extends string | undefined = undefined>(
   flag: string,
   type: ValueType<T>,
@@ -80,7 +83,7 @@ export function toggle(flag: string, description: string, isOn: 'true' | 'false'
   return { flag, default: isOn, description, parse: boolean };
 }
 
-/** The given flags, as text. A setting whose flag is not given is absent. */
+/** The flags that a user gave, as text. A setting whose flag is not given is absent. */
 export type GivenFlags<S> = { readonly [K in keyof S]?: string };
 
 /** An error with all problems of the settings. Each problem names its flag or variable. */
@@ -95,9 +98,9 @@ export class SettingsError extends Error {
 }
 
 /**
- * Returns the environment variable of a flag. No setting may be called `port` or `service-*`: for a Service named "cle",
- * Kubernetes sets CLE_PORT and CLE_SERVICE_HOST in the pods of its namespace. Therefore unknown CLE_ variables are also
- * ignored.
+ * Returns the environment variable of a flag. No flag may be `port` or `service-*`: if a Service is named "cle",
+ * Kubernetes sets CLE_PORT and CLE_SERVICE_HOST in the pods of the same namespace. For this reason, unknown CLE_
+ * variables are also ignored.
  */
 export function envName(
   { envPrefix }: Pick<SettingsTable<unknown>, 'envPrefix'>,
@@ -111,8 +114,8 @@ export function rowsOf<S>({ settings }: Pick<SettingsTable<S>, 'settings'>) {
 }
 
 /**
- * Resolves each setting: from its flag, otherwise its variable, otherwise its default. Throws a {@link SettingsError}
- * with all problems.
+ * Resolves each setting: from its flag, otherwise its environment variable, otherwise its default. Throws a {@link
+ * SettingsError} with all problems.
  */
 export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>, env: Environment): S {
   const problems: string[] = [];
@@ -126,7 +129,7 @@ export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>
     return [key, undefined];
   });
   refuse(problems);
-  // The table has a row for each key. An invalid row has thrown above.
+  // The object has all keys of S: the table has a row for each key, and `refuse` has thrown if a value is invalid.
   const settings: S = Object.fromEntries(resolved);
   refuse(table.contradictionsIn(settings));
   return settings;
@@ -138,14 +141,17 @@ export function refuse(contradictions: Contradictions): void {
   if (found.length > 0) throw new SettingsError(found);
 }
 
-/** The lowest level that is logged. */
+/** The lowest level of messages that are logged. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 // A namespace's name is a DNS label (RFC 1123).
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const ADDRESS = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]\s]*)):(?<port>\d{1,5})$/;
 
-/** Returns a type with a single error message. `read` returns undefined for an invalid text. */
+/**
+ * Returns a value type that has only one error message, `problem`. `read` converts the given text, or returns undefined
+ * if the text is invalid.
+ */
 export function valueType<T>(
   placeholder: string,
   problem: string,
@@ -179,7 +185,7 @@ export function wholeNumber(min: number, max: number): ValueType<number> {
   });
 }
 
-/** A duration within inclusive bounds. Its value is in milliseconds, or in whole units of `unitMs`. */
+/** A duration within inclusive bounds. The parsed value is in milliseconds, or in seconds if `unitMs` is 1000. */
 export function duration(min: string, max: string, unitMs: 1 | 1000 = 1): ValueType<number> {
   const minMs = parseDurationMs(min) ?? 0;
   const maxMs = parseDurationMs(max) ?? 0;
@@ -213,7 +219,7 @@ export const oneNamespace = valueType(
   (given) => (NAMESPACE.test(given) ? given : undefined),
 );
 
-/** `host:port`, `[ipv6]:port`, `:port` for every IPv4 address, or `off`. */
+/** `host:port`, `[ipv6]:port`, `:port` for every IPv4 address, or `off`, which gives undefined. */
 export const listenAddress: ValueType<ListenAddress | undefined> = {
   placeholder: '<host:port>',
   parse(given) {
@@ -224,7 +230,8 @@ export const listenAddress: ValueType<ListenAddress | undefined> = {
 };
 
 /**
- * `host:port` or `[ipv6]:port`. The host is required: otherwise a missing host would expose the server to the network.
+ * `host:port` or `[ipv6]:port`. The host is required: without a host, the server would listen on every address, and
+ * other machines could reach it.
  */
 export const boundAddress = valueType(
   '<host:port>',

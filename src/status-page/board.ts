@@ -16,16 +16,19 @@ export type LeaseSource = Pick<ElectionController, 'coordinatedLeases' | 'gather
 
 export type Board = ReturnType<typeof createBoard>;
 
-/** Creates the entries of all Leases on the page. A board exists while the page has readers. */
+/** Creates a board: the entries of all Leases that the page shows. A board exists only while a page is open. */
 export function createBoard(clock: Clock, source: LeaseSource) {
   const rows = new Map<LeaseKey, { readonly text: string; readonly isHeld: boolean }>();
   const stale = new Set(source.coordinatedLeases());
   const deadlines = new DeadlineHeap();
-  /** Milliseconds from a monotonic instant to the Unix epoch. Constant, so that an unchanged entry stays equal. */
+  /**
+   * The sum of this offset and an instant is a time in milliseconds since the Unix epoch. The offset is constant, so
+   * that the times in an unchanged entry stay equal.
+   */
   const wallOffsetMs = wallMs(clock) - clock.now();
   let isLoaded = false;
 
-  /** Updates the entry of a Lease. Returns whether it has changed or is gone. */
+  /** Updates the entry of a Lease. Returns whether the entry was changed, created or deleted. */
   function update(key: LeaseKey, now: Now): boolean {
     const input = source.gather(key);
     const isCoordinated = input.candidates.length > 0 || showsElection(input.lease);
@@ -45,13 +48,15 @@ export function createBoard(clock: Clock, source: LeaseSource) {
   return {
     rows,
     /**
-     * Call this when something about the Lease may have changed.
-     * @param isRenewalOnly true for a renewal, which does not change the entry of a held Lease.
+     * Call this when something about the Lease may have changed. The next `refresh` then updates the entry of the
+     * Lease.
+     * @param isRenewalOnly true if the only change is a renewal by the holder. A renewal does not change the entry of a
+     * held Lease.
      */
     touch(key: LeaseKey, isRenewalOnly = false): void {
       if (!isRenewalOnly || rows.get(key)?.isHeld === false) stale.add(key);
     },
-    /** Updates up to `count` Leases that may have changed. Returns those that have changed or are gone. */
+    /** Updates up to `count` entries that may be outdated. Returns the Leases whose entries were changed or deleted. */
     refresh(count: number): readonly LeaseKey[] {
       const now = { monotonic: clock.now(), wall: clock.wallTime() };
       let due = deadlines.popDue(now.monotonic);
@@ -64,18 +69,18 @@ export function createBoard(clock: Clock, source: LeaseSource) {
       isLoaded ||= stale.size === 0;
       return changed;
     },
-    /** Whether any Lease waits for its update. */
+    /** Whether the entry of any Lease still has to be updated. */
     get isStale(): boolean {
       return stale.size > 0;
     },
-    /** Whether all Leases that existed at the start have an entry. */
+    /** Whether all Leases that existed when the board was created have an entry. */
     get isLoaded(): boolean {
       return isLoaded;
     },
   };
 }
 
-/** Reasons whose text contains a countdown in seconds. */
+/** Reasons for which `waitingFor` contains a countdown in seconds. The entry is then built again every second. */
 const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate']);
 const COUNTDOWN_MS = 1000;
 
@@ -83,9 +88,9 @@ const COUNTDOWN_MS = 1000;
 export const MAX_CANDIDATES = 100;
 
 /**
- * Builds the entry of a Lease, using the controller's own decision function. `until`: the end of the entry's
- * validity if nothing changes.
- * @param wallOffsetMs milliseconds from a monotonic instant to the Unix epoch.
+ * Builds the entry of a Lease, using the controller's own decision function. The returned `until` is the time at which
+ * the entry becomes outdated even if nothing changes.
+ * @param wallOffsetMs the sum of this offset and an instant is a time in milliseconds since the Unix epoch.
  */
 export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: number) {
   const { namespace, name } = input;
@@ -97,7 +102,8 @@ export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: numb
   const ranked = rank(supposed, decision, view, MAX_CANDIDATES);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = isUnled ? unledSince(input, view.tenure) : undefined;
-  // The timeout of a ping starts when the server answers its write. This answer causes no event.
+  // The timeout of a ping starts when the API server confirms the ping. Until then, the end of the timeout is unknown,
+  // so the entry is built again every second.
   const isPinging = decision.standings.some(
     ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,
   );

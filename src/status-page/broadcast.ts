@@ -9,38 +9,44 @@ interface BroadcastParts {
   readonly electionsAfter: (id: number) => Messages['elections'];
   readonly hello: HelloMessage;
   readonly state: () => StateMessage;
-  /** Called for an internal error. All streams end, and the readers reconnect. */
+  /** Called for an internal error. Before the call, the broadcast ends all streams. The pages then reconnect. */
   readonly onError: (error: unknown) => void;
 }
 
-/** The part of a writable stream that a reader uses. */
+/** The part of a writable stream that the broadcast uses to send messages to a page. */
 export interface Sink {
   write(text: string): unknown;
   readonly writableLength: number;
   end(): unknown;
-  /** Cuts the connection. */
+  /** Closes the connection at once. */
   destroy(): unknown;
 }
 
-/** Maximum number of open streams. Further readers must retry later. */
+/** Maximum number of open streams. Further pages are refused, and retry later. */
 export const MAX_READERS = 16;
 const TICK_MS = 250;
-/** Pause between two messages to a reader that is behind, in milliseconds. Other work runs in this time. */
+/**
+ * Pause before the next call of `turn` while more work waits, in milliseconds. In this pause, the process can do other
+ * work, such as elections.
+ */
 const PAUSE_MS = 5;
-/** Leases per turn: a few milliseconds of work, so that elections do not have to wait. */
+/**
+ * Maximum number of Leases that one call of `turn` handles. This takes a few milliseconds, so that elections do not
+ * have to wait.
+ */
 const LEASES_PER_TURN = 200;
 const BEAT_MS = 10_000;
-/** A reader with more unsent bytes gets no messages until it has read some. */
+/** While a reader has more unsent bytes than this, the broadcast sends no messages to this reader. */
 const MAX_UNSENT_BYTES = 512 * 1024;
-/** A reader that reads nothing for this time is disconnected, in milliseconds. */
+/** A reader that has too many unsent bytes for this time is disconnected, in milliseconds. */
 const MAX_STALL_MS = 30_000;
 
 export type Broadcast = ReturnType<typeof createBroadcast>;
 
 /**
- * Sends the board to all readers: first the complete board, then the changes, four times a second. A message contains
- * the current state of a Lease, so a slow reader only misses intermediate states. Without readers, the broadcast does
- * no work.
+ * Sends the board to all readers, which are the open pages: first the complete board, then the changes, four times a
+ * second. A message contains the current state of a Lease, so a slow reader only misses intermediate states. Without
+ * readers, the broadcast does no work.
  */
 export function createBroadcast(parts: BroadcastParts) {
   const { clock, source, state, onError } = parts;
@@ -84,11 +90,17 @@ export function createBroadcast(parts: BroadcastParts) {
   }
 
   return {
-    /** Call this when something about the Lease may have changed, see {@link Board}. */
+    /**
+     * Call this when something about the Lease may have changed. The entry of the Lease is then updated.
+     * @param isRenewalOnly true if the only change is a renewal by the holder.
+     */
     touch(key: LeaseKey, isRenewalOnly = false): void {
       board?.touch(key, isRenewalOnly);
     },
-    /** Starts a stream to `sink`. The returned function ends it. Returns undefined if there are too many streams. */
+    /**
+     * Starts to send messages to `sink`. Returns a function that stops the messages, but does not end `sink`. Returns
+     * undefined if there are too many readers.
+     */
     join(sink: Sink): (() => void) | undefined {
       if (readers.size >= MAX_READERS) return undefined;
       board ??= createBoard(clock, source);
@@ -104,20 +116,23 @@ export function createBroadcast(parts: BroadcastParts) {
 
 type Reader = ReturnType<typeof startReader>;
 
-/** Starts a stream to a reader. Keeps track of the changes that were not sent yet. */
+/** Starts a stream to a reader. Keeps track of the changes that were not yet sent to this reader. */
 function startReader(sink: Sink, { clock, hello, electionsAfter }: BroadcastParts, keys: Iterable<LeaseKey>) {
-  /** Leases that have changed since their last message. For a slow reader, only their keys are stored. */
+  /**
+   * The keys of the Leases that have changed since this reader last got them. Only keys are stored, so that a slow
+   * reader needs little memory.
+   */
   const pending = new Set(keys);
   let isComplete = false;
   let sentState = '';
   let lastElection = 0;
   let wroteAt: Instant = 0;
-  /** When the reader last had room for a message. */
+  /** When the number of unsent bytes last allowed a message to this reader. */
   let roomAt = clock.now();
 
   const hasRoom = () => sink.writableLength <= MAX_UNSENT_BYTES;
 
-  /** This JSON has no line breaks, so it fits into one `data` field. */
+  /** Writes one server-sent event. `json` must not contain line breaks, because it has to fit into one `data` field. */
   function write(event: keyof Messages, json: string): void {
     sink.write(`event: ${event}\ndata: ${json}\n\n`);
     wroteAt = clock.now();
@@ -146,9 +161,12 @@ function startReader(sink: Sink, { clock, hello, electionsAfter }: BroadcastPart
   send('hello', hello);
   sendBeat();
   return {
-    /** Whether the first copy is incomplete, or more Leases are pending than fit into one message. */
+    /** Whether the reader has not got the complete board, or more Leases are pending than fit into one message. */
     isBehind: () => !isComplete || pending.size > LEASES_PER_TURN,
-    /** Sends what fits. Returns false if the reader has read nothing for too long. */
+    /**
+     * Sends the changes, unless the reader has too many unsent bytes. Returns false if the reader has had too many
+     * unsent bytes for too long: the caller then ends the stream.
+     */
     update(board: Board, changed: readonly LeaseKey[], state: string): boolean {
       for (const key of changed) pending.add(key);
       if (!hasRoom()) return clock.now() - roomAt < MAX_STALL_MS;
@@ -166,7 +184,9 @@ function startReader(sink: Sink, { clock, hello, electionsAfter }: BroadcastPart
       if (clock.now() - wroteAt >= BEAT_MS) sendBeat();
       return true;
     },
-    /** Ends the stream. Cuts a slow stream, which would not end soon. */
+    /**
+     * Ends the stream. Closes the connection of a slow reader at once, because its unsent bytes would delay the end.
+     */
     end: () => (hasRoom() ? sink.end() : sink.destroy()),
   };
 }

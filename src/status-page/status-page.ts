@@ -17,7 +17,7 @@ import { type HelloMessage, type Messages, pageJson, type StateMessage, wallMs }
 
 interface WatchedCoordinator {
   readonly controller: LeaseSource & Pick<ElectionController, 'hasSynced' | 'unwatchedSince'>;
-  /** Undefined in a dry run. */
+  /** Undefined in a dry run, which has no lock. */
   readonly lock: { readonly state: Pick<LockState, 'kind' | 'holder'> } | undefined;
 }
 
@@ -30,14 +30,20 @@ interface StatusPageParts extends Pick<HelloMessage, 'version' | 'namespaces' | 
 const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 
-/** Maximum duration of a watch's restart, in milliseconds. After a longer gap the data may be outdated. */
+/**
+ * Time that a watch usually needs at most to start again, in milliseconds. If a watch is interrupted for longer, the
+ * page warns that its data may be outdated.
+ */
 const WATCH_RESTART_MS = 3000;
 
-/** Through kubectl proxy, the Host header is that of the API server, which may be a public name. */
+/**
+ * The answer to a request whose Host header is a public name. kubectl proxy may cause such a request: the Host header
+ * is then the name of the API server.
+ */
 const NOT_ALLOWED_HOST =
   'ask for this page by an address, or by a name that is not public, as through kubectl port-forward\n';
 
-/** The page may load only its own files and stream, and may not insert text as markup. */
+/** These headers let the page load only its own files and its stream, and forbid it to insert text as markup. */
 const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -61,7 +67,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 /** Delay before a refused page reconnects, in milliseconds. */
 const REFUSED_RETRY_MS = 10_000;
 
-/** The compression level. Low, for speed: the content is so repetitive that a higher level gains little. */
+/** The gzip level. It is low for speed: the content is so repetitive that a higher level would save little. */
 const LEVEL = 3;
 
 export type StatusPage = ReturnType<typeof createStatusPage>;
@@ -79,7 +85,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
-    // Compute this only once: the clocks drift, and a different value would be sent again as a change.
+    // Compute `at` only once: the two clocks drift apart, and each new value would be sent to the pages as a change.
     if (blind?.since !== since) blind = { since, at: Math.round(wallMs(clock) - blindMs) };
     return { hasSynced, blindSince: blind.at };
   }
@@ -88,9 +94,9 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
     const isCompressed = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
     response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
-      // Disables the buffering of proxies.
+      // Tell proxies not to buffer the stream.
       'X-Accel-Buffering': 'no',
-      // Without this, a closing server would wait for the next request of this connection.
+      // Without this header, a server that closes would wait for the next request of this connection.
       Connection: 'close',
       Vary: 'Accept-Encoding',
       ...(isCompressed && { 'Content-Encoding': 'gzip' }),
@@ -102,7 +108,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
     response.flushHeaders();
     const sink = isCompressed ? compressedTo(response) : response;
     const leave = broadcast?.join(sink);
-    // An EventSource reconnects on its own after a complete answer, but not after an error.
+    // Refuse with a complete answer, not with an error: after an error, an EventSource does not reconnect on its own.
     const refusal: Messages['refused'] = { why: `${MAX_READERS} pages are open already` };
     if (!leave) sink.end(`retry: ${REFUSED_RETRY_MS}\nevent: refused\ndata: ${pageJson(refusal)}\n\n`);
     response.once('close', () => leave?.());
@@ -135,7 +141,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
         default:
       }
     },
-    /** Sets the coordinator. Before this call, the page is empty. */
+    /** Sets the coordinator whose Leases the page shows. Before this call, the page gets no data. */
     watch({ controller, lock }: WatchedCoordinator): void {
       broadcast = createBroadcast({
         clock,
@@ -173,7 +179,9 @@ export const catalogue: Pick<HelloMessage, 'advice' | 'states' | 'losses'> = {
   losses: lossTexts,
 };
 
-/** Returns a stream that compresses each message separately, so that the page gets it at once. */
+/**
+ * Returns a stream that compresses messages. It flushes after each message, so that the page gets the message at once.
+ */
 function compressedTo(response: ServerResponse): Gzip {
   const gzip = createGzip({ level: LEVEL, flush: constants.Z_SYNC_FLUSH });
   pipeline(gzip, response, () => {});
@@ -187,7 +195,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Reads the files of the page, by their paths. */
+/** Reads the files of the page. Returns a map from the path in the URL to the file. */
 function loadAssets() {
   const folder = new URL('./page/', import.meta.url);
   return new Map(

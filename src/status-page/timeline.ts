@@ -15,7 +15,10 @@ import { type ElectionEntry, type PassedOver, wallMs } from './wire.ts';
 
 const REMEMBERED = 200;
 
-/** Creates the list of the recent decisions and writes of this replica, and of the problems that began or ended. */
+/**
+ * Creates the timeline of the page: the recent writes of this replica, the problems that began, and the conflicts that
+ * ended.
+ */
 export function createTimeline(clock: Pick<Clock, 'wallTime'>) {
   const troubles = new TroubleWatch();
   let entries: readonly ElectionEntry[] = [];
@@ -39,18 +42,18 @@ export function createTimeline(clock: Pick<Clock, 'wallTime'>) {
   }
 
   return {
-    /** Returns the remembered entries with a greater id, oldest first. */
+    /** Returns the remembered entries whose id is greater than `id`, oldest first. */
     after: (id: number): readonly ElectionEntry[] => entries.filter((entry) => entry.id > id),
     applied({ key, decision, input, lease }: Omit<WriteEvent, 'type' | 'action' | 'error'>): void {
       if (!changesCluster(decision)) return;
       if (grantOf(decision)) troubles.granted(key);
       for (const event of changeEvents(decision, input, lease)) add(key, event, decision);
     },
-    /** Records a problem when it begins and when it ends. */
+    /** Records the beginning of a problem, and the end of a strategy conflict. */
     decided(key: LeaseKey, decision: Decision, input: ElectionInput): void {
       const { resolvedTo, began } = troubles.decided(key, decision);
       if (resolvedTo !== undefined) add(key, resolutionEvent(resolvedTo, input), decision);
-      // Writes are recorded in applied().
+      // If the decision is the result of an election, applied() records its write after the write has succeeded.
       if (began !== undefined && !resultOf(decision))
         add(key, troubleEvent(decision, input, began), decision);
     },

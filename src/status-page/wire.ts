@@ -5,28 +5,32 @@ import type { Clock } from '../support/clock.ts';
 import { bounded, printable, printableJson } from '../support/text.ts';
 import type { LeaseEvent } from '../telemetry/lease-event.ts';
 
-// The messages of the stream. All times are in milliseconds since the Unix epoch, by the replica's clock.
+// The messages that a replica streams to the page. All times are in milliseconds since the Unix epoch, by the clock of
+// the replica.
 
 export interface Messages {
   readonly hello: HelloMessage;
   readonly state: StateMessage;
-  /** New and changed Leases, and the keys of deleted ones. */
+  /** New and changed Leases, and the keys of the Leases that the page must remove. */
   readonly leases: { readonly changed: readonly LeaseEntry[]; readonly gone: readonly string[] };
   readonly elections: readonly ElectionEntry[];
-  /** Sent after all Leases have been sent once. */
+  /** Sent when the replica has sent every Lease once. `leases` is the number of these Leases. */
   readonly complete: { readonly leases: number };
-  /** Sent at the start, and later if there is nothing else to send. */
+  /** Sent at the start, and after 10 s without another message. `now` is the current time of the replica. */
   readonly beat: { readonly now: number };
-  /** The only message of a refused stream. */
+  /** The only message of a stream that the replica refuses, because too many pages are open. */
   readonly refused: { readonly why: string };
 }
 
-/** The first message of a connection: the meaning of all words. Data from before this message may be outdated. */
+/**
+ * The first message of a connection. Explains the words of the later messages. Data from an earlier connection may be
+ * outdated.
+ */
 export interface HelloMessage {
   readonly version: string;
-  /** When this replica started. It does not know earlier elections. */
+  /** When this replica started. The replica does not know earlier elections. */
   readonly startedAt: number;
-  /** Empty for all namespaces. */
+  /** The namespaces that the replica watches; empty for all namespaces. */
   readonly namespaces: readonly string[];
   /** Advice for the reasons that a user can act on. */
   readonly advice: Readonly<Partial<Record<Reason, string>>>;
@@ -37,37 +41,45 @@ export interface HelloMessage {
 
 /** The state of the replica that serves the page. */
 export interface StateMessage {
-  /** `dryRun`: the replica has no lock. The other values are states of the lock. */
+  /** `dryRun`: the replica does not compete for the lock. The other values are the kinds of a `LockState`. */
   readonly replica: 'dryRun' | 'standby' | 'waiting' | 'settling' | 'active';
   readonly lockHolder?: string | undefined;
-  /** `unknown` before discovery. */
+  /** Whether the API server serves LeaseCandidates; `unknown` until the replica has found out. */
   readonly api: 'unknown' | 'served' | 'notServed';
-  /** Whether the first lists are complete. */
+  /** Whether the replica has read all Leases and LeaseCandidates at least once. */
   readonly hasSynced: boolean;
-  /** When the caches stopped getting changes; absent while they get changes, and before the first sync. */
+  /**
+   * Since when a watch of the replica has been interrupted, so that the replica misses changes. Absent if no watch has
+   * been interrupted for 3 s, and until `hasSynced` is true.
+   */
   readonly blindSince?: number | undefined;
 }
 
-/** A summary of a condition, which the page shows by colour and shape. */
+/**
+ * A summary of the state of a Lease, a candidate or an election. Each tone has its own colour and shape on the page.
+ */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
-/** The state of a Lease. Contains times, not ages, so that the entry of an unchanged Lease stays equal. */
+/**
+ * The state of a Lease. Contains times instead of ages, so that the entry of an unchanged Lease stays equal and is not
+ * sent again.
+ */
 export interface LeaseEntry
   extends Pick<LeaseStatus, 'holder' | 'isHeld' | 'preferredHolder' | 'strategy' | 'reason'> {
   readonly key: string;
-  /** Whether there are candidates but no valid holder. */
+  /** Whether the Lease has candidates but no valid holder. */
   readonly isUnled: boolean;
-  /** When the Lease lost its leader; absent if the replica did not see that. */
+  /** When the Lease lost its leader; absent if the Lease has a leader, or if the replica did not see the loss. */
   readonly unledSince?: number | undefined;
   readonly tone: Tone;
   readonly waitingFor?: string | undefined;
   readonly verdict: string;
   readonly transitions: number;
-  /** Best candidate first. At most 100, because a page cannot show more. */
+  /** The candidates, the best one first. At most 100, because a page cannot show more. */
   readonly candidates: readonly CandidateEntry[];
-  /** Number of candidates, including those that are not shown. */
+  /** Number of all candidates, including the candidates that are not in `candidates`. */
   readonly total: number;
-  /** Number of candidates that do not answer. */
+  /** Number of candidates whose state is `Unresponsive` or `Expired`. */
   readonly silent: number;
 }
 
@@ -76,14 +88,16 @@ export interface CandidateEntry
   readonly binary?: string | undefined;
   readonly emulation?: string | undefined;
   readonly priorityUntil?: number | undefined;
-  /** One of the words in `losses`; absent for the best candidate. */
+  /** Why this candidate is not the best one: a word that `losses` explains. Absent for the best candidate. */
   readonly lostBy?: string | undefined;
   readonly renewedAt: number;
 }
 
-/** A recent decision, or a problem that began or ended. */
+/**
+ * A recent event of the page's timeline: a write that succeeded, the beginning of a problem, or the end of a conflict.
+ */
 export interface ElectionEntry {
-  /** Consecutive, from 1. */
+  /** The number of the entry. Entries are numbered from 1, without gaps. */
   readonly id: number;
   readonly at: number;
   readonly key: string;
@@ -91,7 +105,7 @@ export interface ElectionEntry {
   readonly isWarning: boolean;
   readonly text: string;
   readonly passedOver: readonly PassedOver[];
-  /** Number of further candidates that were not chosen. */
+  /** Number of the candidates that were not chosen and are not in `passedOver`. */
   readonly more: number;
 }
 
@@ -103,10 +117,13 @@ export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
   return Number(clock.wallTime() / 1000n);
 }
 
-/** Shorter JSON, in characters, is not searched for long texts. */
+/** JSON with at most this number of characters is not searched for long texts, because it is small anyway. */
 const LARGE = 4 * 1024;
 
-/** Encodes a message as JSON. Shortens texts, and escapes characters that hide or reverse text. */
+/**
+ * Encodes a message as JSON. Shortens long texts, except in small messages. Escapes characters that hide or reverse
+ * text.
+ */
 export function pageJson(value: object): string {
   const json = JSON.stringify(value);
   const isHarmless = json.length <= LARGE && printableJson(json) === json;

@@ -17,14 +17,14 @@ export function withoutCredentials(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//');
 }
 
-/** Top-level domains that cannot be registered. They belong to hosts of the cluster, the machine or the local network. */
+/** Top-level domains that a website cannot register. Hosts of the cluster, machine or local network use them. */
 const PRIVATE_DOMAINS = ['localhost', 'svc', 'local', 'internal'];
 
 /**
- * Returns whether a request with this Host header may be answered. Protects against DNS rebinding. In this attack, a
- * website points its own domain at the address of this server. A visitor's browser then lets the website read the
- * server's answers. A website's domain is never an IP address, a name without a dot, or a name in a private domain: these
- * hosts are allowed.
+ * Returns whether this server may answer a request with this Host header. Protects against DNS rebinding. In this
+ * attack, a website points its own domain at the address of this server. A visitor's browser then lets the website read
+ * the server's answers. A website's domain is never an IP address, a name without a dot, or a name in a private domain,
+ * so only these hosts are allowed.
  */
 export function isAllowedHost(host: string | undefined): boolean {
   if (host === undefined) return false;
@@ -46,16 +46,16 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
   };
   const where = hostAndPort(host, port);
   const reason = 'code' in error ? reasons[String(error.code)] : undefined;
-  // Omit the system's error if `reason` explains it.
+  // If `reason` explains the error, omit the error of the system.
   return reason === undefined
     ? new Error(`--listen ${where}`, { cause: error })
     : new Error(`--listen ${where}: ${reason}`);
 }
 
 /**
- * Starts `server`. Resolves to its address, with the port that the system has selected for port 0. The caller must handle
- * later errors of the server: an unhandled error ends the process.
- * @throws {Error} with the address and advice, if the server cannot listen on it.
+ * Starts `server`. Resolves to its address, with the port that the system has selected for port 0. The caller must
+ * handle later errors of the server, because an unhandled error ends the process.
+ * @throws {Error} with the address and advice, if the server cannot listen on the address.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<ListenAddress> {
   server.listen(port, host);

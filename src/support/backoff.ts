@@ -5,14 +5,14 @@ import { messageOf } from './text.ts';
 interface BackoffRange {
   /** The delay after the first failure, in milliseconds, before jitter. */
   readonly initialMs: number;
-  /** The longest delay, in milliseconds. */
+  /** The longest delay, in milliseconds, before jitter. */
   readonly maxMs: number;
 }
 
 /**
  * Returns the delay after this many consecutive failures, in milliseconds; 0 for no failures. The delay doubles with
- * each failure. Up to half of it is jitter, so that clients that failed together do not retry together. `chance` is
- * from 0 to 1. If it is 1, there is no jitter.
+ * each failure. Up to half of the delay is jitter, so that clients that failed together do not retry together. `chance`
+ * is a random number from 0 to 1. With 1, there is no jitter.
  */
 export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance = 1): number {
   if (failures === 0) return 0;
@@ -21,7 +21,7 @@ export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRa
 
 /** How the delay between attempts grows, and when it is reset. */
 export interface BackoffOptions extends BackoffRange {
-  /** After this time without a failure, the next failure counts as the first one, in milliseconds. */
+  /** If this time in ms passes after a success without a failure, the next failure counts as the first one. */
   readonly resetAfterMs: number;
 }
 
@@ -37,11 +37,12 @@ export class Backoff {
     this.#clock = clock;
   }
 
-  /** Records a success. The backoff is reset only after `resetAfterMs` without a failure. */
+  /** Records a success. The delay starts again at `initialMs` only after `resetAfterMs` without a failure. */
   succeeded(): void {
     this.#healthySince ??= this.#clock.now();
   }
 
+  /** Records a failure. Returns the delay before the next attempt, in milliseconds. */
   failed(): number {
     const healthySince = this.#healthySince ?? Number.POSITIVE_INFINITY;
     const isReset = this.#clock.now() - healthySince >= this.#options.resetAfterMs;
@@ -51,16 +52,22 @@ export class Backoff {
   }
 }
 
-/** Minimum interval between reports of one failure, in milliseconds. The first failure is reported at once. */
+/** Minimum time between two reports of the same failure, in milliseconds. The first failure is reported at once. */
 const REPEAT_AFTER_MS = 60_000;
 
-/** Returns whether to report a failure: it is new, or its last report is at least a minute old. */
+/**
+ * Returns a function that tells whether to report a failure of `what`: true if the failure is new, has another message
+ * than before, or was last reported at least a minute ago.
+ */
 export function createThrottle(now: () => Instant): (what: string, error: unknown) => boolean {
   const count = createRepeatCounter(now);
   return (what, error) => count(what, error) !== undefined;
 }
 
-/** Returns the number of repetitions since the last report of a failure; undefined if it should not be reported. */
+/**
+ * Returns a function that counts the failures of `what`. The function returns undefined if the failure should not be
+ * reported now, otherwise the number of equal failures since the last report; 0 for a new failure.
+ */
 export function createRepeatCounter(
   now: () => Instant,
 ): (what: string, error: unknown) => number | undefined {

@@ -1,22 +1,24 @@
 /**
  * A moment on the monotonic clock of this process, in milliseconds, with fractions. The clock never moves backward. An
- * instant has no meaning in other processes. All ages and deadlines use this clock (rule 2).
+ * instant has no meaning in other processes. This process measures ages and deadlines with this clock (rule 2).
  */
 export type Instant = number;
 
-/** The source of time, timers and random numbers. Tests supply their own. */
+/** The source of time, timers and random numbers. Tests use a clock of their own. */
 export interface Clock {
   /** The monotonic clock, in milliseconds. */
   now(): Instant;
-  /** The wall clock, in microseconds since 1970. It may jump. Use it only for times that other programs read. */
+  /**
+   * Wall clock, in microseconds since 1970. It may jump, so use it only for times that other programs read or write.
+   */
   wallTime(): bigint;
-  /** Calls `callback` once after `delayMs`, at once if it is not positive. The returned function cancels the call. */
+  /** Calls `callback` once after `delayMs` (0 if negative). Returns a function that cancels the call. */
   setTimer(callback: () => void, delayMs: number): () => void;
   /** A number from 0 (inclusive) to 1 (exclusive), for jitter. */
   random(): number;
 }
 
-/** Waits on `clock`. Resolves early when `signal` aborts. Never rejects. */
+/** Waits for `delayMs` on `clock`. Resolves early if `signal` aborts. Never rejects. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -43,7 +45,7 @@ export function repeat(clock: Clock, periodMs: number, callback: () => void): ()
   return () => cancel();
 }
 
-/** Waits for `work`, at most `ms` and until `signal` aborts. Rejects if `work` rejects in that time. */
+/** Waits until `work` settles, `ms` have passed, or `signal` aborts. Rejects only if `work` rejects first. */
 export async function within(
   clock: Clock,
   ms: number,
@@ -59,7 +61,7 @@ export async function within(
   }
 }
 
-/** A pause between two rounds of work. `interrupt` ends it, or skips the next one. */
+/** A pause between two repetitions of some work. `interrupt` ends the pause; between pauses, it skips the next one. */
 export class InterruptibleSleep {
   readonly #clock: Clock;
   #interruption = Promise.withResolvers<void>();
@@ -80,7 +82,8 @@ export class InterruptibleSleep {
 }
 
 /**
- * The share of a Lease's duration in which no other candidate can lead. The holder measures it on its own clock, from the
- * moment when it sent the renewal. Its clock may run 5 % slow and the coordinator's 5 % fast: 0.95 / 1.05 is 0.905.
+ * The share of a Lease's duration after a renewal in which no other candidate can lead. The holder measures this time
+ * on its own clock, from the moment when it sent the renewal. This clock may run 5 % slow, and the coordinator's clock
+ * 5 % fast. Then 0.95 / 1.05 = 0.905 of the duration is safe.
  */
 export const SAFE_SHARE = 0.9;

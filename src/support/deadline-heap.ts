@@ -3,24 +3,24 @@ import type { Instant } from './clock.ts';
 interface Entry {
   readonly key: string;
   readonly at: Instant;
-  /** Breaks ties: keys with the same deadline leave the heap in the order in which they entered it. */
+  /** Counts the keys that have entered the heap. Keys with the same deadline leave the heap in this order. */
   readonly order: number;
   /** The index in the heap. */
   position: number;
 }
 
-/** A heap of keys by deadline, with one deadline per key (rule 9). Every operation is O(log n) or better. */
+/** A binary heap of keys, ordered by deadline. Each key has one deadline. Every operation is O(log n) or better. */
 export class DeadlineHeap {
   readonly #heap: Entry[] = [];
   readonly #entries = new Map<string, Entry>();
   #order = 0;
 
-  /** Returns the deadline of `key`; undefined if it has none. */
+  /** Returns the deadline of `key`; undefined if the key has none. */
   get(key: string): Instant | undefined {
     return this.#entries.get(key)?.at;
   }
 
-  /** Sets the deadline of `key`. Replaces an earlier one. */
+  /** Sets the deadline of `key`. Replaces an earlier deadline. */
   set(key: string, at: Instant): void {
     this.delete(key);
     const entry = { key, at, order: this.#order++, position: this.#heap.length };
@@ -34,7 +34,7 @@ export class DeadlineHeap {
     this.#entries.delete(key);
     const last = this.#heap.pop();
     if (last === undefined || last === entry) return;
-    // The last entry fills the gap. It may have to move up or down, but never both.
+    // The last entry of the heap fills the gap. This entry may have to move up or down, but never both.
     last.position = entry.position;
     this.#sink(last);
     this.#rise(last);
@@ -83,7 +83,7 @@ export class DeadlineHeap {
     this.#heap[entry.position] = entry;
   }
 
-  /** Swaps the positions. Stores only `other` in the heap: the caller stores `entry`. */
+  /** Swaps the positions of two entries. Stores only `other` in the heap: the caller stores `entry`. */
   #moveTo(entry: Entry, other: Entry): void {
     const { position } = other;
     this.#heap[entry.position] = other;

@@ -4,18 +4,18 @@ import { DeadlineHeap } from './deadline-heap.ts';
 export interface DueKeysOptions {
   readonly clock: Clock;
   readonly onDue: () => void;
-  /** Called at the deadline `at` of a key. Returns a later deadline; undefined if the key is due now. */
+  /** Called at the deadline `at` of a key. Returns a later deadline, or undefined to make the key due now. */
   readonly postpone?: (key: string, at: Instant) => Instant | undefined;
 }
 
 /**
- * Keys that are due now (first in, first out), and keys with a deadline at which they become due. A key is due only once,
- * even if it is added several times. It has at most one deadline, and adding the key does not change it. One timer serves
- * all deadlines.
+ * A queue of keys (such as the keys of Leases) that are due now, and the deadlines at which other keys become due. A
+ * key is in the queue only once, even if it is added several times. A key has at most one deadline, and adding the key
+ * to the queue keeps its deadline. One timer serves all deadlines.
  */
 export class DueKeys {
   readonly #options: DueKeysOptions;
-  /** The time at which each due key became due, oldest first. */
+  /** The keys that are due, oldest first, with the time at which each became due. */
   readonly #due = new Map<string, Instant>();
   readonly #later = new DeadlineHeap();
   #timer: { readonly at: Instant; readonly cancel: () => void } | undefined;
@@ -40,7 +40,7 @@ export class DueKeys {
     this.#options.onDue();
   }
 
-  /** Replaces the deadline of the key; undefined removes it. If the deadline has passed, the key is due now. */
+  /** Replaces the deadline of the key; undefined removes it. If `at` has passed, makes the key due now. */
   setDeadline(key: string, at: Instant | undefined): void {
     const isDue = at !== undefined && at <= this.#options.clock.now();
     if (at === undefined || isDue) this.#later.delete(key);
@@ -49,7 +49,7 @@ export class DueKeys {
     this.#arm();
   }
 
-  /** Removes the key that has been due for longest. Returns it with its waiting time in ms. */
+  /** Removes and returns the key that has been due for longest, with its waiting time in ms. */
   take(): { readonly key: string; readonly waitedMs: number } | undefined {
     for (const [key, since] of this.#due) {
       this.#due.delete(key);
@@ -58,7 +58,7 @@ export class DueKeys {
     return undefined;
   }
 
-  /** Drops the key and its deadline. */
+  /** Removes the key and its deadline. */
   delete(key: string): void {
     this.#due.delete(key);
     this.#later.delete(key);
@@ -71,7 +71,7 @@ export class DueKeys {
     this.#timer = undefined;
   }
 
-  /** Sets the timer for the earliest deadline. If that deadline is removed, the timer finds no due key. */
+  /** Sets the timer for the earliest deadline. If that deadline is removed, the timer runs and finds no due key. */
   #arm(): void {
     const { clock } = this.#options;
     const at = this.#later.earliest;

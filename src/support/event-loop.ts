@@ -1,9 +1,9 @@
 import { type Clock, type Instant, sleep } from './clock.ts';
 
-/** Work in steps. Each `yield` allows an interruption. `yield 'rest'` always interrupts the work. */
+/** Long work in steps. At each `yield`, other work may run. At `yield 'rest'`, other work always runs. */
 export type Steps<T> = Generator<'rest' | undefined, T, void>;
 
-/** Longest time of one slice before other work gets a turn, in milliseconds. */
+/** Longest time of one slice of work, in milliseconds. Then other work on the event loop can run. */
 const SLICE_MS = 5;
 
 /** Runs long work in slices, one per turn of the event loop, so that the event loop stays responsive. */
@@ -16,13 +16,13 @@ export class Slices {
     this.#clock = clock;
   }
 
-  /** Runs `steps`. If the work fits into one slice, it is complete when this returns. */
+  /** Runs `steps`. Returns the result if the work fits into one slice, otherwise a promise of the result. */
   run<T>(steps: Steps<T>): T | Promise<T> {
     const first = this.#slice(steps);
     return first.done ? first.value : this.#finish(steps);
   }
 
-  /** Waits for a turn, first in, first out. */
+  /** Waits for a turn of the event loop. Callers get their turns one at a time, in the order of their calls. */
   turn(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -57,9 +57,9 @@ export class Slices {
   }
 }
 
-/** Longest time for which a series of small tasks may block the event loop, in milliseconds. */
+/** Longest time in milliseconds for which small tasks, one after the other, may block the event loop. */
 const MAX_TURN_MS = 10;
-/** A pause of this length ends a series, in milliseconds. */
+/** A longer pause between two tasks, in milliseconds, ends a series: the event loop was free in this pause. */
 const PAUSE_MS = 1;
 
 /** Prevents a long series of small tasks from blocking the event loop. */
@@ -72,7 +72,7 @@ export class EventLoopShare {
     this.#clock = clock;
   }
 
-  /** Runs one task. If the series has blocked the event loop for too long, lets other work run afterwards. */
+  /** Runs one task. If the series has by then blocked the event loop for too long, waits until other work has run. */
   async take(work: () => void): Promise<void> {
     const now = this.#clock.now();
     if (now - this.#workedAt > PAUSE_MS) this.#busySince = now;
@@ -82,7 +82,7 @@ export class EventLoopShare {
   }
 }
 
-/** Iterates over `items`, with pauses in which other work can run. */
+/** Iterates over `items`. Pauses after every {@link MAX_TURN_MS} of work, so that other work can run. */
 export async function* unhurried<T>(items: Iterable<T>, clock: Clock): AsyncGenerator<T, void, void> {
   let since = clock.now();
   for (const item of items) {

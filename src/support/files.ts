@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Writes a private file atomically. Skips an unchanged file, so that a restart works on a full disk. */
+/**
+ * Writes a file that only its owner may read, atomically. Does nothing if the file already has this text, so that a
+ * program can restart on a full disk.
+ */
 export function writePrivateFile(file: string, text: string): void {
   if (holds(file, text)) return;
   const unfinished = `${file}.${randomBytes(6).toString('hex')}`;
@@ -31,11 +34,11 @@ export function makePrivateDirectory(directory: string): void {
   if (existing) throw new Error(`${directory} is a file, not a directory`);
   const parent = dirname(directory);
   if (parent !== directory) makePrivateDirectory(parent);
-  // Not recursive: on a file system that refuses new directories, such as /proc, Node's own recursion never ends.
+  // Do not use Node's option `recursive`: on a file system that refuses new directories, such as /proc, it never ends.
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/** Calls `act`. If it throws, adds `what` (a file or a flag) to the error. */
+/** Calls `act`. If it throws, throws an error that names `what` (a file or a flag), with the original as its cause. */
 export function withContext<T>(what: string, act: () => T): T {
   try {
     return act();

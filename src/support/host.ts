@@ -5,27 +5,27 @@ import type { Clock } from './clock.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The part of the process that commands may use. Only main.ts accesses `process` itself. */
+/** The parts of Node's `process` that commands may use. `main.ts` passes them to commands. Tests replace them. */
 export interface Host {
   readonly clock: Clock;
   readonly env: Environment;
-  /** `isTTY` is true if the input is a terminal. The outputs have the same property. */
+  /** `isTTY` is true if the input is a terminal. `stdout` and `stderr` have the same property. */
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
   readonly stderr: WriteStream;
   /**
-   * Handles these signals from now on. The first signal of a kind aborts the returned AbortSignal, with the signal's name
-   * as the reason. The second signal ends the process at once.
+   * Handles these signals from now on. The first signal aborts the returned AbortSignal, with the name of the signal as
+   * the reason. The same signal, sent again, ends the process at once.
    */
   stopOn(...signals: readonly NodeJS.Signals[]): AbortSignal;
-  /** Calls `listener` for each of these signals. Replaces the default action. */
+  /** Calls `listener` for each of these signals, instead of Node's default action. */
   onSignals(signals: readonly NodeJS.Signals[], listener: (signal: NodeJS.Signals) => void): void;
   /**
    * Sends a signal to a process; to a process group if `pid` is negative. Signal 0 only checks that the target exists.
    * @throws {Error} with the code `ESRCH` if the target does not exist, `EPERM` without permission.
    */
   kill(pid: number, signal: NodeJS.Signals | 0): void;
-  /** Calls `undo` when the process ends, even by an uncaught error. The returned function cancels this. */
+  /** Calls `undo` when the process ends, even by an uncaught error. The returned function cancels this call. */
   beforeExit(undo: () => void): () => void;
 }
 
@@ -33,10 +33,10 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** The environment of the process, for the library. Commands get it from main.ts. */
+/** The environment variables of the process, for users of the library. Commands use {@link Host.env}. */
 export const processEnvironment: Environment = process.env;
 
-/** Emits a process warning, as Node does. Used by the library, which has no logger. */
+/** Emits a process warning, as Node does. For code in the library, which has no logger. */
 export function warnProcess(message: string): void {
   process.emitWarning(message, 'CoordinatedLeaderElectionWarning');
 }

@@ -1,14 +1,14 @@
-/** A parsed JSON object of unknown content: check each field before use. */
+/** A parsed JSON object. Its fields are unknown, so check each field before use. */
 export interface JsonObject {
   readonly [field: string]: unknown;
 }
 
-/** Whether a parsed JSON value is an object, neither null nor an array. */
+/** Returns whether a parsed JSON value is an object, so neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses a JSON object. Returns undefined for invalid JSON and for any other kind of value. */
+/** Parses a JSON object. Returns undefined for invalid JSON, and for JSON that is not an object. */
 export function parseJsonObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);

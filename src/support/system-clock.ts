@@ -1,11 +1,14 @@
 import type { Clock } from './clock.ts';
 
-/** The clocks, timers and random numbers of the machine. All other code in `src/` must take a Clock as an argument. */
+/**
+ * The clocks, timers and random numbers of the machine. Other code in `src/` takes a Clock as an argument, so that
+ * tests can replace this one.
+ */
 export const systemClock: Clock = {
   now: () => performance.now(),
   wallTime: () => BigInt(Date.now()) * 1000n,
   setTimer(callback, delayMs) {
-    // A longer delay would overflow Node's 32-bit timer and fire at once.
+    // Limit the delay: a longer one would overflow Node's 32-bit timer, which would then fire at once.
     const timer = setTimeout(callback, Math.min(Math.max(delayMs, 0), 2 ** 31 - 1));
     return () => clearTimeout(timer);
   },

@@ -4,14 +4,17 @@ const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
 
-/** Parses a Go duration (`500ms`, `1.5m`, `1h30m`). Returns undefined unless it is in whole ms. */
+/**
+ * Parses a Go duration (`500ms`, `1.5m`, `1h30m`) to milliseconds. Returns undefined if the text is invalid, or if the
+ * duration is not a whole number of milliseconds.
+ */
 export function parseDurationMs(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined;
   let totalMs = 0;
   for (const [, amount, unit] of text.matchAll(PART)) {
     totalMs += Number(amount) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
   }
-  // Round, because 1.001 * 1000 is not 1001 in floating point.
+  // Round, because 1.001 * 1000 is not exactly 1001 in floating point.
   const wholeMs = Math.round(totalMs);
   return Number.isSafeInteger(wholeMs) && Math.abs(totalMs - wholeMs) < 1e-6 ? wholeMs : undefined;
 }
@@ -32,10 +35,10 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** Formats an age in seconds like kubectl's tables. */
+/** Formats an age in seconds as kubectl's tables do. */
 export function humanDuration(ageSeconds: number): string {
   const seconds = Math.trunc(ageSeconds);
-  // The clocks of machines differ, so an age of -1 s counts as 0.
+  // The clocks of two machines differ a little, so an age of -1 s counts as 0.
   if (seconds < -1) return '<invalid>';
   if (seconds < 0) return '0s';
   if (seconds < 2 * MINUTE) return `${seconds}s`;
@@ -57,8 +60,9 @@ const HARMFUL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}
 const HARMFUL_IN_JSON = new RegExp(HARMFUL.source.replace('\\p{Cc}', '\\x7f-\\x9f'), 'gu');
 
 /**
- * Makes text from the cluster safe to show on one line: a holderIdentity may contain any character. Escapes control
- * characters as kubectl does, for example `^[` for an escape. Escapes other unsafe characters by their number: `\u202e`.
+ * Makes text from the cluster safe to show on one line. Such text, for example a holderIdentity, may contain any
+ * character. Escapes control characters as kubectl does: the escape character becomes `^[`. Escapes other unsafe
+ * characters by their number: `\u202e`.
  */
 export function printable(text: string): string {
   return text.replace(HARMFUL, (character) => {
@@ -68,27 +72,30 @@ export function printable(text: string): string {
   });
 }
 
-/** Like {@link printable}, but keeps line breaks and shortens the text. */
+/**
+ * Makes text from the cluster safe to show on several lines: escapes it like {@link printable}, except line breaks.
+ * Shortens the text to `maxLength` characters.
+ */
 export function printableLines(text: string, maxLength: number): string {
   return shortened(text.split('\n').map(printable).join('\n'), maxLength);
 }
 
-/** Escapes the unsafe characters in JSON. The parsed value stays the same. */
+/** Escapes the unsafe characters in JSON text, so that the parsed value stays the same. */
 export function printableJson(json: string): string {
   return json.replace(HARMFUL_IN_JSON, numbered);
 }
 
-/** Truncates a text to `maxLength` characters. Its last character is then an ellipsis. */
+/** Truncates a longer text to `maxLength` characters, the last of which is then an ellipsis. */
 export function shortened(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
-  // If half of a surrogate pair is left, drop it.
+  // If the text now ends with half of a surrogate pair, drop that half.
   return `${text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** Maximum length of a text in a message. Names and sentences are shorter. */
+/** Maximum characters of one text in a log message or on the status page. Names and sentences are shorter. */
 const MAX_CHARACTERS = 1000;
 
-/** Shortens all texts in a value. Changes only strings, arrays and plain objects. */
+/** Shortens all strings in a value. Changes only strings, arrays and plain objects. */
 export function bounded(value: unknown): unknown {
   if (typeof value === 'string') return shortened(value, MAX_CHARACTERS);
   if (Array.isArray(value)) return value.map(bounded);
@@ -96,14 +103,15 @@ export function bounded(value: unknown): unknown {
   return isPlain ? boundedFields(value) : value;
 }
 
-/** Shortens all texts in the fields of an object. */
+/** Shortens all strings in the fields of an object. */
 export function boundedFields(object: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(object).map(([field, value]) => [field, bounded(value)]));
 }
 
 /** Returns the message of an error. Converts any other thrown value to text. */
 export function messageOf(error: unknown): string {
-  // Node tries all addresses of a name and reports the failures in an AggregateError without a message.
+  // When Node connects to a host, it tries all addresses of the host. It reports the failures in an AggregateError
+  // without a message.
   if (error instanceof AggregateError && !error.message) return error.errors.map(messageOf).join(', ');
   return error instanceof Error ? error.message : String(error);
 }
@@ -117,6 +125,6 @@ function twoUnits(seconds: number, [large, largeName]: HumanUnit, [small, smallN
 }
 
 function numbered(character: string): string {
-  // Without the flag u, the pattern matches each code unit. A character may have two.
+  // Without the flag u, the pattern matches each UTF-16 code unit. A character may have two code units.
   return character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -37,7 +37,8 @@ async function accepts(path: string): Promise<boolean> {
     await once(socket, 'connect');
     return true;
   } catch (error) {
-    // ECONNREFUSED shows that no process listens. With any other error, such as a full backlog, a process listens.
+    // ECONNREFUSED shows that no process listens. After any other error, such as a full backlog, assume that a process
+    // listens.
     return !(error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED');
   } finally {
     socket.destroy();

@@ -82,14 +82,14 @@ export function createControllerReport(parts: ReportParts): ObserveController {
     lockChanged({ state }) {
       const { kind, holder, activeAt } = state;
       metrics.lock.changed(state);
-      // The next coordinator completes the elections in progress.
+      // Drop the measurements of elections in progress: the next coordinator completes these elections.
       if (kind !== 'active') decisions.lockLost();
       const startsInMs = activeAt === undefined ? undefined : Math.max(0, Math.round(activeAt - now()));
       logger.info({ state: kind, holder, startsInMs }, 'The coordinator lock changed');
     },
     lockEvent: ({ event }) => reportLock(event),
     lockWatchFailed({ error, context }) {
-      // A lost watch causes only a delay, because the lock is also read every 2 s.
+      // A lost watch only delays reactions, because this replica also reads or renews the lock every 2 s.
       metrics.lock.callFailed('watch');
       if (isNew('lock watch', error))
         logger.warn({ err: error, retryInMs: context.retryInMs }, 'Watching the coordinator lock failed');
@@ -116,7 +116,10 @@ export function createControllerReport(parts: ReportParts): ObserveController {
   return (event) => (reporters[event.type] as ObserveController)(event);
 }
 
-/** Logs failed Events, once per kind of error, not once per Event. */
+/**
+ * Returns a function that logs a failed write of an Event. Further failures with the same kind of error are logged at
+ * most once a minute.
+ */
 export function createEventFailureReport({ logger, now }: Pick<ReportParts, 'logger' | 'now'>) {
   const isNew = createThrottle(now);
   return (error: unknown): void => {

@@ -39,22 +39,22 @@ export interface ReportParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly now: () => Instant;
-  /** True in a dry run, which writes nothing: each decision that would change something is logged. */
+  /** True in a dry run, which writes nothing. The report then logs each decision with a new reason or new actions. */
   readonly isDryRun: boolean;
-  /** Records an Event about a Lease. Must not throw and must not wait. Undefined if Events are off. */
+  /** Records a Kubernetes Event about a Lease. Must return at once and must not throw. Undefined if Events are off. */
   readonly recordEvent?: ((event: LeaseEvent) => void) | undefined;
 }
 
 /**
- * Turns decisions into log lines, metrics and Events: one log line per decision that changed something, and one per
- * problem when it begins.
+ * Turns decisions and writes into log lines, metrics and Events. Logs failed writes, successful writes other than
+ * pings, and each problem of a Lease once, when the problem begins.
  */
 export function createDecisionReport(parts: ReportParts) {
   const { logger, now, isDryRun, recordEvent = () => {} } = parts;
   const metrics = parts.metrics.elections;
   const timer = createElectionTimer();
   const troubles = new TroubleWatch();
-  /** In a dry run: the last logged decision of each Lease. */
+  /** For each Lease, the last decision that was logged in a dry run, as text. */
   const planned = new Map<string, string>();
   const countedPings = new WeakSet<Ping>();
   const repeatsOf = createRepeatCounter(now);
@@ -78,7 +78,10 @@ export function createDecisionReport(parts: ReportParts) {
     for (const event of changeEvents(decision, input, lease)) recordEvent(event);
   }
 
-  /** Logs failed pings and deletions once per kind of error, not once per candidate: in an outage all of them fail. */
+  /**
+   * Logs a failed write. Failed pings are logged at most once a minute for each kind of error, and not for each
+   * candidate: in an outage, all pings fail. The same applies to failed deletions.
+   */
   function tellFailure(lease: string, action: Action, error: unknown): void {
     const candidate = 'name' in action ? action.name : undefined;
     const kind = kindOfFailure(error);
@@ -103,7 +106,8 @@ export function createDecisionReport(parts: ReportParts) {
     if (reason === 'StrategyConflict') metrics.conflicts.inc();
     if (UNDECIDED.includes(reason)) metrics.elections.inc({ result: 'undecided', reason });
     logger[began](describe(key, decision, input), 'Left a Lease as it is');
-    // A write is reported after it has succeeded. A Lease with an invalid name cannot exist, so it has no Event.
+    // If the decision is the result of an election, applied() records its Event after the write has succeeded.
+    // A Lease with an invalid name cannot exist, so no Event can refer to this Lease.
     if (!resultOf(decision) && reason !== 'InvalidLeaseName')
       recordEvent(troubleEvent(decision, input, began));
   }
@@ -155,7 +159,7 @@ export function createDecisionReport(parts: ReportParts) {
       planned.delete(key);
       timer.forgotten(key);
     },
-    /** Call this when the process has lost the lock or stops. */
+    /** Drops the measurements of elections in progress. Call this when this process no longer holds the lock. */
     lockLost: timer.lockLost,
   };
 }
@@ -185,13 +189,16 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
   };
 }
 
-/** Formats an action: `PingCandidate a`, `UpdateLease grant`, `CreateLease`. */
+/** Formats an action, for example `PingCandidate a`, `UpdateLease grant` or `CreateLease`. */
 function describeAction(action: Action): string {
   if ('name' in action) return `${action.kind} ${action.name}`;
   return action.kind === 'UpdateLease' ? `${action.kind} ${action.change.kind}` : action.kind;
 }
 
-/** Returns why a Lease was or was not granted before its expiry; undefined if Pods are not watched (rule 17). */
+/**
+ * Describes the proof that the holder had ended, or the proof that was missing, so that the Lease had to expire (rule
+ * 17). Returns undefined if the decision has another reason, or if this process does not watch Pods.
+ */
 function describeEnd({ reason }: Decision, input: ElectionInput): string | undefined {
   if (reason !== 'LeaseExpired' && reason !== 'HolderEnded') return undefined;
   const end = holderEndIn(input);
@@ -199,7 +206,7 @@ function describeEnd({ reason }: Decision, input: ElectionInput): string | undef
   return end && `${end.instance.id} ended: ${end.instance.reason}`;
 }
 
-/** Returns the number of items that the log line does not name; undefined if it names all of them. */
+/** Returns the number of items that the log line omits; undefined if the log line names all items. */
 function beyond(all: readonly unknown[] | undefined): number | undefined {
   return all && all.length > MAX_NAMED ? all.length - MAX_NAMED : undefined;
 }

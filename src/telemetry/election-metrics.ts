@@ -5,14 +5,17 @@ import type { Clock, Instant } from '../support/clock.ts';
 import { electionResults } from './election-result.ts';
 import { instrumentsOf, type ScrapeSources } from './instruments.ts';
 
-/** Buckets of durations: from a decision without a wait to an election that takes a minute. */
+/** Histogram buckets for durations, from a decision without a wait (1 ms) to an election that takes a minute. */
 export const ELECTION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60,
 ];
 
 const ACTIONS: readonly Action['kind'][] = ['CreateLease', 'UpdateLease', 'PingCandidate', 'DeleteCandidate'];
 
-/** Reasons for the removal of a preferredHolder before it leads. The coordinator sets it again only after a backoff. */
+/**
+ * Reasons for which the coordinator removes a preferredHolder before the preferred candidate leads. After such a
+ * failure, the coordinator sets a preferredHolder only after a backoff.
+ */
 const PREEMPTION_FAILURES: readonly Reason[] = [
   'PreferredHolderGone',
   'PreferredHolderSilent',
@@ -83,14 +86,22 @@ export function createElectionMetrics(registry: Registry) {
   };
 }
 
-/** Maximum age of a survey, in milliseconds: the gauges of a scrape, and several scrapers, share a survey. */
+/**
+ * Maximum age of a survey that is used again, in milliseconds. All gauges of one scrape use the same survey, and so do
+ * several scrapers that scrape within this time.
+ */
 const SURVEY_AGE_MS = 1000;
 
-/** Registers the gauges over all Leases. A scrape surveys the Leases, unless the last survey is recent. */
+/**
+ * Registers the gauges that count Leases and candidates. A scrape surveys all Leases, unless the last survey is recent.
+ */
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** When a survey first found a Lease without a leader, if this process did not see it lose its leader. */
+  /**
+   * For each Lease that this process did not see lose its leader: when a survey first found that the Lease has no
+   * leader.
+   */
   let foundUnled = new Map<string, Instant>();
 
   const current = sharedWhileRunning(async () => {
@@ -161,12 +172,12 @@ export function registerLeaseMetrics(
   elections: () => Iterable<SurveyedElection> | AsyncIterable<SurveyedElection>,
 ): void {
   const { gauge } = instrumentsOf(registry);
-  // One survey sets all three gauges. Concurrent scrapes share it.
+  // One survey sets all three gauges. Concurrent scrapes share this survey.
   const collect = sharedWhileRunning(async () => {
     for (const each of [infos, leaders, candidates]) each.reset();
     for await (const { input, tenure, standings, reason = '' } of elections()) {
       const { lease } = input;
-      // Do not use the label `namespace`: Prometheus adds it for the scraped pod and would rename ours.
+      // Do not use the label `namespace`: Prometheus sets it to the namespace of the scraped pod, and renames ours.
       const name = { lease_namespace: input.namespace, lease: input.name };
       const holder = tenure.kind === 'held' ? tenure.holder : '';
       const preferred_holder = lease?.preferredHolder ?? '';
@@ -196,7 +207,7 @@ export function registerLeaseMetrics(
   );
 }
 
-/** Returns a function that runs `work`. Calls during a run share it and its result. */
+/** Returns a function that calls `work`. While `work` is in progress, further calls wait for the same result. */
 function sharedWhileRunning<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => {

@@ -12,7 +12,10 @@ const GRANTED = [
   'FormerHolderAnswered',
 ] as const;
 
-/** The results of elections, each with the reasons of its decisions. The help of `cle_elections_total` explains them. */
+/**
+ * The possible results of an election, with the reasons of the decisions that lead to each result. The help text of the
+ * metric `cle_elections_total` explains the results.
+ */
 export const electionResults = {
   granted: GRANTED,
   revised: ['GrantRevised'],
@@ -24,7 +27,7 @@ export const electionResults = {
 
 export type ElectionResult = keyof typeof electionResults;
 
-/** Returns the result of an election whose writes have succeeded; undefined if the decision has no result. */
+/** Returns the result of an election if the writes of its decision succeed; undefined if the decision has no result. */
 export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
   const grant = grantOf(decision);
   if (grant) return grant.revises ? 'revised' : 'granted';
@@ -33,7 +36,10 @@ export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided
   return isDelegation ? 'delegated' : undefined;
 }
 
-/** Whether OldestEmulationVersion chose a candidate although a newer one, with at least its priority, could lead. */
+/**
+ * Whether OldestEmulationVersion chose a candidate although another candidate, with a higher binaryVersion and at least
+ * the same priority, could lead.
+ */
 export function isSkewPrevention(decision: Decision): boolean {
   const { outcome, standings } = decision;
   const elected = grantOf(decision)?.holder ?? preferredBy(decision);
@@ -50,10 +56,10 @@ export function isSkewPrevention(decision: Decision): boolean {
   });
 }
 
-/** The last time at which no election was needed, or no election was possible. */
+/** The last moment at which a decision found that an election was not needed or not possible. */
 interface Rest {
   readonly at: Instant;
-  /** True if no election was possible. */
+  /** True if an election was not possible, for example because there were no candidates. */
   readonly isFruitless: boolean;
 }
 
@@ -63,7 +69,7 @@ interface Course {
   readonly decidedAt: Instant;
 }
 
-/** Measures elections from the moment when they are needed, one at a time for each Lease. */
+/** Measures how long elections take, from the moment when an election is needed. A Lease has one election at a time. */
 export function createElectionTimer() {
   const courses = new Map<string, Course>();
   return {
@@ -74,7 +80,9 @@ export function createElectionTimer() {
         courses.set(key, { rest, neededSince: neededSince ?? needSince(rest, input, at), decidedAt: at });
       else courses.set(key, { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at });
     },
-    /** Returns the durations of an election that is over. */
+    /**
+     * Returns the durations of an election that this write has completed; undefined if the write completes no election.
+     */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant) {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
@@ -82,11 +90,12 @@ export function createElectionTimer() {
       const { rest, neededSince = course.decidedAt, decidedAt } = course;
       const expiredAt = decision.reason === 'LeaseExpired' ? vacantSince(input, decidedAt) : undefined;
       return {
-        /** From the moment when an election was needed and possible, to the decision. */
+        /** Time from the moment when an election was needed and possible until the decision. */
         needToDecisionMs: decidedAt - neededSince,
         /**
-         * From the expiry, or from the first electable candidate after it, to the new holder. Undefined without an expiry.
-         * An election may have been needed before the expiry, because of a better candidate.
+         * Time from the expiry of the Lease until the new holder; undefined without an expiry. If no candidate could be
+         * elected at the expiry, the time starts when a candidate can be elected. If an election was needed before the
+         * expiry, because of a better candidate, the time still starts at the expiry.
          */
         expiryToHolderMs:
           expiredAt === undefined ? undefined : at - Math.max(expiredAt, rest ? neededSince : expiredAt),
@@ -95,19 +104,22 @@ export function createElectionTimer() {
     forgotten(key: string): void {
       courses.delete(key);
     },
-    /** Forgets the elections in progress. Call this when another coordinator decides from now on. */
+    /** Forgets the elections in progress. Call this when this process no longer decides. */
     lockLost(): void {
       courses.clear();
     },
   };
 }
 
-/** Returns the Rest of a Lease for which no election is needed or possible at `at`. */
+/** Returns the {@link Rest} of a Lease whose election is not needed or not possible at `at`. */
 function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
 
-/** Returns when an election became needed and possible; now if there is no earlier decision. */
+/**
+ * Returns since when an election has been needed and possible. Returns `at` if an election was not possible before, or
+ * if there was no earlier decision.
+ */
 function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
@@ -127,7 +139,9 @@ export const troubleLevels: Readonly<Partial<Record<Reason, 'info' | 'warn'>>> =
   InvalidLeaseName: 'warn',
 };
 
-/** Steps of an election, such as a retry. A problem neither begins nor ends with them. */
+/**
+ * Reasons for intermediate steps of an election, such as a wait for answers. A step neither begins nor ends a problem.
+ */
 export const electionSteps: ReadonlySet<Reason> = new Set<Reason>([
   'FirstElectionSettling',
   'RevisionPending',
@@ -139,12 +153,15 @@ export const electionSteps: ReadonlySet<Reason> = new Set<Reason>([
   'AwaitingAcks',
 ]);
 
-/** Detects the start of each problem of a Lease once, and when its candidates agree on a strategy again. */
+/** Detects the beginning of each problem of a Lease, once for each problem, and the end of a strategy conflict. */
 export class TroubleWatch {
   readonly #told = new Map<string, string>();
   readonly #conflicting = new Set<string>();
 
-  /** Returns the log level of a new problem, and the agreed strategy when a conflict ends. */
+  /**
+   * Returns in `began` the log level of a problem that begins with this decision, and in `resolvedTo` the strategy on
+   * which the candidates agree if this decision ends a conflict.
+   */
   decided(key: string, { reason, outcome, conflict = '' }: Decision) {
     if (electionSteps.has(reason)) return {};
     const isAgreed = 'strategy' in outcome;
@@ -158,7 +175,7 @@ export class TroubleWatch {
     return { resolvedTo, began: level };
   }
 
-  /** Call this after the Lease was granted. If the same problem occurs again, it counts as new. */
+  /** Call this after a grant of the Lease. A problem from before the grant then counts as new if it occurs again. */
   granted(key: string): void {
     this.#told.delete(key);
   }

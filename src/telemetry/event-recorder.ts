@@ -13,10 +13,10 @@ interface EventRecorderParts {
   /** A client with its own connections, so that Events never delay an election. */
   readonly client: Pick<KubernetesClient, 'request'>;
   readonly clock: Clock;
-  /** The host in the `source` of Events. */
+  /** The host name of this replica. Each Event contains it as the host of its `source`. */
   readonly host: string;
   readonly onEnd: (result: EventResult) => void;
-  /** Called when the write of an Event has failed. The recorder does not retry it. */
+  /** Called when the write of an Event has failed. The recorder does not retry the write. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -26,21 +26,28 @@ interface Recorded extends LeaseEvent {
 
 const MAX_WAITING = 1000;
 
-/** Rate limit of the Events of all Leases: enough for a burst of elections, but no heavy load. */
+/** Rate limit for the Events of all Leases together. It allows a burst of elections, but no lasting heavy load. */
 const RATE = { burst: 100, perSecond: 20 };
 
-/** Delays Events, so that the server first handles the writes of a burst of elections. */
+/**
+ * Delay before the recorder writes the first queued Events, in milliseconds. In a burst of elections, the API server
+ * can then handle the writes of the elections first.
+ */
 const WRITE_DELAY_MS = 1000;
 const DEADLINE_MS = 5000;
 
-/** Timeout for the queued Events when the program stops, in milliseconds: they may contain the reason. */
+/**
+ * Timeout for writing the queued Events when the program stops, in milliseconds. The recorder still writes these
+ * Events, because they may show why the program stops.
+ */
 const DRAIN_MS = 2000;
 
 const MAX_NAME = 253;
 
 /**
- * Creates a recorder that writes core/v1 Events in the background, one at a time. `kubectl describe lease` shows them.
- * Namespaces take turns. Events of one namespace stay in order.
+ * Creates a recorder that writes core/v1 Events in the background, one at a time. `kubectl describe lease` shows the
+ * Events. Namespaces take turns, so that many Events of one namespace do not delay the Events of the others. Events of
+ * one namespace stay in order.
  */
 export function createEventRecorder({ client, clock, host, onEnd, onFailure }: EventRecorderParts) {
   const correlator = createEventCorrelator();
@@ -94,7 +101,8 @@ export function createEventRecorder({ client, clock, host, onEnd, onFailure }: E
         correlator.gone(event);
       }
     }
-    // The name contains the time, as in client-go. It is unique within this process and among replicas.
+    // The name contains the time, as in client-go. If the time has not advanced since the last name, add 1 to the last
+    // number, so that each name is unique.
     const now = clock.wallTime() * 1000n;
     lastSuffix = now > lastSuffix ? now : lastSuffix + 1n;
     const name = eventName(event.lease.name, lastSuffix.toString(16));
@@ -112,7 +120,7 @@ export function createEventRecorder({ client, clock, host, onEnd, onFailure }: E
   }
 
   return {
-    /** Queues an Event. Does not throw and does not wait. */
+    /** Queues an Event, or drops it because of a limit. Returns at once and does not throw. */
     record(event: LeaseEvent): void {
       if (closing.signal.aborted || !correlator.admits(event, clock.now())) {
         onEnd('dropped');
@@ -125,7 +133,7 @@ export function createEventRecorder({ client, clock, host, onEnd, onFailure }: E
       }
       writing ??= writeAll();
     },
-    /** Stops accepting Events. Writes the queued ones for at most 2 s. */
+    /** Stops accepting Events. Writes the queued Events for at most 2 s, and drops the rest. */
     async stop(): Promise<void> {
       closing.abort();
       await within(clock, DRAIN_MS, writing);
@@ -135,23 +143,32 @@ export function createEventRecorder({ client, clock, host, onEnd, onFailure }: E
   };
 }
 
-/** Maximum number of remembered keys. A forgotten Event is written as a new one. */
+/**
+ * Maximum number of Events, and of Leases, that the correlator remembers. If a forgotten Event is repeated, the
+ * recorder creates a new Event instead of increasing the count of the old one.
+ */
 const REMEMBERED = 4096;
 
 const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
 
-/** Limits Events like client-go's recorder: equal Events increase one count, and each Lease has a rate limit. */
+/**
+ * Limits Events as client-go's recorder does: a repeated Event only increases the count of the first Event, and each
+ * Lease has a rate limit.
+ */
 export function createEventCorrelator() {
   const takeToken = createRateLimits(LEASE_RATE, REMEMBERED);
   const events = createRecentMap<{ readonly name: string; readonly count: number }>(REMEMBERED);
   return {
-    /** Uses one token of the Lease's rate limit. Returns whether the Event may be written. */
+    /**
+     * Takes one token from the rate limit of the Event's Lease. Returns false if no token is left: the Event is
+     * dropped.
+     */
     admits: ({ lease }: LeaseEvent, at: Instant): boolean =>
       takeToken(leaseKey(lease.namespace, lease.name), at),
-    /** Returns the earlier Event with the same content; undefined if there is none. */
+    /** Returns the name and the count of the earlier Event with the same content; undefined if there is none. */
     repeatedBy: (event: LeaseEvent) => events.get(keyOf(event)),
     written: (event: LeaseEvent, name: string, count: number) => events.set(keyOf(event), { name, count }),
-    /** Forgets an Event that the server has deleted. By default, the server does so after an hour. */
+    /** Forgets an Event that the API server has deleted. By default, the API server deletes an Event after an hour. */
     gone: (event: LeaseEvent): void => events.delete(keyOf(event)),
   };
 }
@@ -202,14 +219,17 @@ function eventName(lease: string, suffix: string): string {
   return `${lease.slice(0, room).replace(/[-.]+$/, '')}.${suffix}`;
 }
 
-/** Whether the Event failed because its namespace is being deleted. This is not reported. */
+/**
+ * Whether the write of an Event failed because the namespace is gone or is being deleted. The recorder does not report
+ * such a failure.
+ */
 function isNamespaceGoing(error: unknown): boolean {
   return hasStatus(error, 404) || (hasStatus(error, 403) && error.message.includes('is being terminated'));
 }
 
-/** A queue in which namespaces take turns. */
+/** A queue of Events in which namespaces take turns: each `shift` takes an Event of the next namespace. */
 class EventBacklog {
-  /** In the order of their turns. No list is empty. */
+  /** The queued Events of each namespace. The namespace whose turn is next comes first. No list is empty. */
   readonly #byNamespace = new Map<string, Recorded[]>();
   size = 0;
 

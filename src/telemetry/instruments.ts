@@ -4,19 +4,22 @@ import type { ElectionsSurvey } from '../controller/elections-survey.ts';
 import type { RequestRoom } from '../controller/order-and-limit.ts';
 import type { Instant } from '../support/clock.ts';
 
-/** What gauges read at each scrape. A source is absent until its part of the program exists. */
+/** Sources from which gauges read their values at each scrape. A source is absent until its provider has started. */
 export interface ScrapeSources {
   readonly scheduler?: {
     readonly depth: number;
     readonly room: Pick<RequestRoom, 'limit' | 'inFlight' | 'waiting'>;
   };
-  /** Surveys the Leases. Its argument is the redundancy from the last survey. */
+  /** Surveys the Leases. `known` is the redundancy that the last survey returned. */
   readonly survey?: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>;
-  /** Returns when the server last sent data about a resource. */
+  /** Returns when the API server last sent data about a resource; undefined if it has sent none. */
   readonly lastHeard?: (resource: WatchedResource) => Instant | undefined;
   /** Number of locks that other coordinators hold in other namespaces. */
   readonly otherLocks?: () => number;
-  /** Whether this replica does not coordinate because `lockNamespace` is not allowed (rule 10). */
+  /**
+   * Whether this replica refuses to coordinate because `lockNamespace` is not kube-system, although the API server
+   * serves its own LeaseCandidates (rule 10).
+   */
   readonly isLockRefused?: () => boolean;
 }
 
@@ -25,7 +28,10 @@ type LabelValues<L extends string> = Readonly<Record<L, readonly string[]>>;
 export function instrumentsOf(registry: Registry) {
   const registers = [registry];
   return {
-    /** Registers a counter. All series of `values` start at zero, so that a rate includes the first increase. */
+    /**
+     * Registers a counter. `values` lists the possible values of each label. A series for each combination starts at
+     * zero, so that the rates of Prometheus include the first increase.
+     */
     counter<L extends string = never>(name: string, help: string, values = {} as LabelValues<L>): Counter<L> {
       const counter = new Counter({ name, help, labelNames: labelsOf(values), registers });
       for (const labels of combinations(values)) counter.inc(labels, 0);
@@ -41,7 +47,7 @@ export function instrumentsOf(registry: Registry) {
       const gauge: Gauge<L> = new Gauge({ name, help, labelNames, registers, collect: () => collect(gauge) });
       return gauge;
     },
-    /** Registers a histogram. All series of `values` start at zero. */
+    /** Registers a histogram. A series for each combination of the label values in `values` starts at zero. */
     histogram<L extends string = never>(
       name: string,
       help: string,

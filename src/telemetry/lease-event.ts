@@ -10,7 +10,7 @@ import type { Grant } from '../election/lease-memory.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
 
-/** Event reasons that are not reasons of decisions. */
+/** Reasons that only Events have. An Event can also have the reason of a decision. */
 type EventReason =
   | 'LeaderElected'
   | 'LeaderPreempted'
@@ -30,11 +30,16 @@ export interface LeaseEvent {
   };
   readonly type: 'Normal' | 'Warning';
   readonly reason: EventReason | Reason;
-  /** Contains no times and no counts, so that repeated Events are equal. */
+  /**
+   * Contains nothing that changes with each repetition, such as the time, so that repeated Events have equal messages.
+   */
   readonly message: string;
 }
 
-/** Returns the Events of an applied decision. `written` is the Lease after the write. */
+/**
+ * Returns the Events of a decision whose writes have succeeded. The Events refer to `written`, the Lease after these
+ * writes, or else to the Lease in `input`.
+ */
 export function changeEvents(
   decision: Decision,
   input: ElectionInput,
@@ -47,7 +52,7 @@ export function changeEvents(
   });
 }
 
-/** Returns the Event for the beginning of a problem. */
+/** Returns the Event that reports the beginning of a problem. `level` is the log level of the problem. */
 export function troubleEvent(decision: Decision, input: ElectionInput, level: 'info' | 'warn'): LeaseEvent {
   return {
     lease: referTo(input),
@@ -57,7 +62,7 @@ export function troubleEvent(decision: Decision, input: ElectionInput, level: 'i
   };
 }
 
-/** Returns the Event for a Lease whose candidates agree on a strategy again. */
+/** Returns the Event that reports the end of a strategy conflict: the candidates agree on `strategy` again. */
 export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEvent {
   return {
     lease: referTo(input),
@@ -65,17 +70,23 @@ export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEv
   };
 }
 
-/** Maximum number of items that a log line or Event names. It only counts the others (rule 9). */
+/**
+ * Maximum number of items, such as candidates, that a log line or an Event names. For the items beyond this maximum,
+ * the log line or Event gives only their number (rule 9).
+ */
 export const MAX_NAMED = 10;
 
-/** Names the first candidates of a decision, in the order of {@link rankCandidates}. */
+/**
+ * Describes at most {@link MAX_NAMED} candidates of a decision, the chosen candidate first. `more` is the number of the
+ * other candidates.
+ */
 export function nameCandidates(decision: Decision) {
   const standings = rankCandidates(decision, MAX_NAMED);
   const named = explainCandidates({ ...decision, standings });
   return { named, more: decision.standings.length - named.length };
 }
 
-/** Names the first of `words` and counts the others. */
+/** Lists at most {@link MAX_NAMED} words, and gives the number of the other words: `a, b and 3 more`. */
 export function nameSome(words: readonly string[]): string {
   const more = words.length - MAX_NAMED;
   const named = words.slice(0, MAX_NAMED).join(', ');
@@ -141,7 +152,7 @@ function describeGrant(grant: Grant, decision: Decision, { memory }: ElectionInp
   );
 }
 
-/** Returns an explanation if the winner has a higher priority (rule 16); otherwise an empty text. */
+/** Returns an explanation if the winner has a higher priority than the loser (rule 16); otherwise an empty text. */
 function forPriority({ standings }: Decision, winner: string, loser: string | undefined): string {
   const priorityOf = (name: string | undefined) =>
     standings.find(({ candidate }) => candidate.name === name)?.candidate.priority.value;

@@ -1,28 +1,38 @@
 import type { Clock, Instant } from '../support/clock.ts';
 
-/** Reports how many lines of each message were dropped. `level`: pino's number of their most severe level. */
+/**
+ * Reports how many log lines of each message were dropped. `level` is the most severe level of the dropped lines, as
+ * pino's number.
+ */
 type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => void;
 
-/** The rate of a token bucket: `burst` tokens at once, then `perSecond`. */
+/**
+ * Lines with one message may be logged `burst` times at once. After that, they may be logged `perSecond` times a
+ * second.
+ */
 const RATE = { burst: 20, perSecond: 1 };
 
-/** After this time without a line, in milliseconds, lines about a namespace may use a second budget. */
+/**
+ * A namespace is quiet if no line with the same message about the namespace was written for this time, in milliseconds.
+ * The lines about quiet namespaces may use a second budget.
+ */
 const QUIET_NAMESPACE_MS = 60_000;
 
-/** Number of remembered pairs of message and namespace. */
+/** Maximum number of pairs of message and namespace that are remembered. Limits the memory. */
 const MAX_REMEMBERED_NAMESPACES = 1000;
 
 const REPORT_INTERVAL_MS = 10_000;
 
-/** Limits memory if messages are not constant. */
+/** Maximum number of messages with a budget of their own. All other messages share one budget. Limits the memory. */
 const MAX_MESSAGES = 100;
 const OTHERS = 'other messages';
 
 /**
  * Limits the log to a few lines per second. Each message may be written 20 times at once, and then once a second. Each
  * message has its own budget, so that a frequent message does not hide a rare one. Namespaces that were quiet for a
- * minute share a second budget, so that the lines of one namespace cannot suppress those of others.
- * @param tell is called every ten seconds if lines were dropped. Its line is not limited.
+ * minute share a second budget, so that the lines of one namespace cannot suppress the lines of the others.
+ * @param tell is called ten seconds after the first dropped line, and again after further dropped lines. The caller
+ * must not limit the line that `tell` writes.
  */
 export function createLogBudget(clock: Clock, tell: TellDropped) {
   const messages = new Set([OTHERS]);
@@ -44,7 +54,7 @@ export function createLogBudget(clock: Clock, tell: TellDropped) {
 
   return {
     tellNow,
-    /** Returns whether a line with this message may be written. Otherwise counts the line as dropped. */
+    /** Returns whether a line with this message may be written. If not, counts the line as dropped. */
     admits(level: number, message: string, namespace: string | undefined): boolean {
       if (messages.size <= MAX_MESSAGES) messages.add(message);
       const key = messages.has(message) ? message : OTHERS;
@@ -66,8 +76,8 @@ export function createLogBudget(clock: Clock, tell: TellDropped) {
 }
 
 /**
- * Creates a token bucket, which is full at first. The returned function takes a token and returns 0. If there
- * is no token, it returns the time until the next one, in milliseconds.
+ * Creates a token bucket, which is full at first. The returned function takes a token and returns 0. If the bucket has
+ * no token, the function returns the time until the next token, in milliseconds.
  */
 export function createTokenBucket({ burst, perSecond }: typeof RATE, createdAt: Instant) {
   let tokens = burst;
@@ -75,14 +85,17 @@ export function createTokenBucket({ burst, perSecond }: typeof RATE, createdAt: 
   return (at: Instant): number => {
     tokens = Math.min(burst, tokens + ((at - updatedAt) / 1000) * perSecond);
     updatedAt = at;
-    // Tolerates rounding errors: after the returned time there must be a token.
+    // Tolerate rounding errors: a caller that waits for the returned time must get a token.
     if (tokens < 1 - 1e-9) return Math.ceil(((1 - tokens) / perSecond) * 1000);
     tokens = Math.max(0, tokens - 1);
     return 0;
   };
 }
 
-/** Returns a function that takes a token of the bucket of `key`, if there is one. Remembers the last `size` keys. */
+/**
+ * Creates one token bucket for each key. The returned function takes a token from the bucket of `key`, and returns
+ * false if that bucket is empty. Only the `size` most recently used buckets are kept.
+ */
 export function createRateLimits(rate: typeof RATE, size: number) {
   const buckets = createRecentMap<ReturnType<typeof createTokenBucket>>(size);
   return (key: string, at: Instant): boolean => {

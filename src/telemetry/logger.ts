@@ -13,7 +13,9 @@ import { createLogBudget } from './log-budget.ts';
  */
 export type Logger = PinoLogger;
 
-/** The root logger. Call `end` when the process ends: it reports the dropped lines. */
+/**
+ * The root logger. Call `end` when the process ends: `end` reports the lines that were dropped and not yet reported.
+ */
 export interface RootLogger extends Logger {
   end(): void;
 }
@@ -23,15 +25,15 @@ type LoggerOptions = {
   readonly destination?: DestinationStream;
 } & (
   | { readonly level: LogLevel; readonly clock: Clock }
-  // Debug logs are not limited.
+  // Debug logs are not limited, so they need no clock.
   | { readonly level: 'debug' }
 );
 
 const LEFT_OUT = 'Left out lines of which there were too many';
 
-/** Creates the root logger. {@link createLogBudget} limits its lines, unless the level is debug. */
+/** Creates the root logger. Unless the level is debug, {@link createLogBudget} limits the number of lines. */
 export function createLogger(options: LoggerOptions): RootLogger {
-  // Synchronous, because the last lines before a crash matter most.
+  // Write synchronously, so that the last lines before a crash are not lost.
   const { level, destination = pino.destination(1) } = options;
   const budget =
     'clock' in options && level !== 'debug'
@@ -42,7 +44,7 @@ export function createLogger(options: LoggerOptions): RootLogger {
   const logger = pino(
     {
       level,
-      // The log collector adds the pod, so host and pid are not needed in each line.
+      // Omit the host and the pid: the log collector adds the name of the pod to each line.
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: boundedFields },
@@ -62,7 +64,9 @@ export function createLogger(options: LoggerOptions): RootLogger {
   return Object.assign(logger, { end: () => budget?.tellNow() });
 }
 
-/** Formats the field `err`. Omits the stack of an API or connection error: it contains nothing about the cause. */
+/**
+ * Formats the field `err`. Omits the stack of an API or connection error, because the stack does not show the cause.
+ */
 function describeError(error: unknown): unknown {
   if (error instanceof ApiError) {
     const { name, message, method, path, status, reason, retryAfterMs } = error;
@@ -79,7 +83,7 @@ function messageIn([first, second]: readonly unknown[]): string {
   return [first, second].find((argument) => typeof argument === 'string') ?? '';
 }
 
-/** Returns the namespace of the Lease in a log line. */
+/** Returns the namespace of the Lease in the field `lease` of a log line; undefined if there is no such field. */
 function namespaceIn([fields]: readonly unknown[]): string | undefined {
   const lease = isJsonObject(fields) ? fields['lease'] : undefined;
   return typeof lease === 'string' ? lease.slice(0, lease.indexOf('/')) : undefined;

@@ -8,19 +8,24 @@ import { createElectionMetrics, registerSurveyMetrics } from './election-metrics
 import { instrumentsOf, type ScrapeSources } from './instruments.ts';
 import { createSchedulerMetrics } from './scheduler-metrics.ts';
 
-/** All metrics. They have their own registry, because in tests several replicas run in one process. */
+/**
+ * All metrics of a replica. Each replica has its own registry, because in tests several replicas run in one process.
+ */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Resolution of the event-loop delay, in milliseconds. Not smaller, because each sample wakes an idle process. */
+/** Interval of the samples of the event-loop delay, in milliseconds. Not shorter: each sample wakes an idle process. */
 const EVENT_LOOP_RESOLUTION_MS = 50;
 
 const EVENT_RESULTS = ['written', 'failed', 'dropped'] as const;
-/** `failed`: the write failed. `dropped`: by a rate limit, by a full queue or at the end of the process. */
+/**
+ * The result of an Event. `failed`: the write of the Event failed. `dropped`: the Event was not written, because of a
+ * rate limit, a full queue or the end of the process.
+ */
 export type EventResult = (typeof EVENT_RESULTS)[number];
 
 const LABEL_CALLS = ['list', 'add', 'remove'] as const;
 
-// Gauges of prom-client that have the name suffix of counters.
+// Gauges of prom-client whose names end in `_total`, the suffix of counters. We remove these gauges.
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -45,7 +50,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   registerSurveyMetrics(registry, sources, clock);
   return {
     registry,
-    /** Adds sources that gauges read at each scrape. */
+    /** Adds sources from which gauges read their values at each scrape. */
     watch(added: ScrapeSources): void {
       Object.assign(sources, added);
     },
@@ -65,7 +70,10 @@ export function collectProcessMetrics(registry: Registry): void {
   for (const name of MISNAMED) registry.removeSingleMetric(name);
 }
 
-/** The holder of the lock in each state. */
+/**
+ * Who holds the lock in each state of this replica: another replica of this project, a foreign holder, or this replica
+ * itself. In the state `standby`, the lock may also be free.
+ */
 const HOLDER_IN: Readonly<Record<LockState['kind'], string>> = {
   standby: 'replica',
   waiting: 'foreign',
@@ -74,7 +82,9 @@ const HOLDER_IN: Readonly<Record<LockState['kind'], string>> = {
 };
 const CALLS: readonly (LockCall | 'watch')[] = ['get', 'create', 'update', 'watch'];
 
-/** Registers the metrics of the lock in `registry`. At first, the lock counts as not held. */
+/**
+ * Registers the metrics of the lock in `registry`. Until the first change, this replica counts as not holding the lock.
+ */
 function createLockMetrics(registry: Registry, sources: ScrapeSources) {
   const { counter, gauge } = instrumentsOf(registry);
   const masterStatus = gauge(

@@ -15,31 +15,37 @@ interface CommandRunParts {
   readonly logger: Logger;
 }
 
-/** The wrapper forwards all signals to the command. These signals also end the wrapper. */
+/** Signals that also end the wrapper. The wrapper forwards these and other signals to the command. */
 const ENDING_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
-/** Grace period for processes of the group that still run after the command has ended, in milliseconds. */
+/**
+ * Grace period for processes of the group that still run after the command has ended, in milliseconds. Then they are
+ * killed.
+ */
 const CLEANUP_GRACE_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
-/** Runs a command while its candidate leads. While this process ends, no command starts. */
+/** Runs a command while the candidate of this process leads. Once this process is about to end, no command starts. */
 export class CommandRun {
   readonly #parts: CommandRunParts;
   readonly #stopping = new AbortController();
-  /** Aborts when the process should stop taking part. */
+  /** Aborts when this process should stop taking part in the election. */
   readonly stopping: AbortSignal = this.#stopping.signal;
-  /** The exit code of this process. */
+  /** The exit code of this process: that of a command that ended by itself or while this process stops, otherwise 0. */
   exitCode = 0;
   /** True if this process ends as soon as no command runs. */
   #isStopping = false;
-  /** The processes of the command, until all of them have ended. */
+  /** The processes of the running command; undefined after all of them have ended. */
   #group: ProcessGroup | undefined;
 
   constructor(parts: CommandRunParts) {
     this.#parts = parts;
   }
 
-  /** Forwards a signal of this process to the command. Without a command, SIGTERM and SIGINT end this process. */
+  /**
+   * Forwards a signal of this process to the command. SIGTERM and SIGINT also end this process: after the command has
+   * ended, or at once if no command runs.
+   */
   signal(signal: NodeJS.Signals): void {
     this.#parts.logger.info({ signal, isRunning: this.#group !== undefined }, 'Received a signal');
     this.#group?.signalLeader(signal);
@@ -48,18 +54,21 @@ export class CommandRun {
     if (!this.#group) this.#stopping.abort();
   }
 
-  /** Runs the command in a term. Resolves when all of its processes have ended: the Lease can then be released. */
+  /**
+   * Runs the command in a term. Resolves when all processes of the command have ended, so that the elector can release
+   * the Lease.
+   */
   readonly lead = async (term: Term): Promise<void> => {
     if (term.signal.aborted || this.#isStopping) return;
     const { logger } = this.#parts;
-    /** Cancels timers and removes listeners. */
+    /** Functions that cancel timers and remove listeners. They are called after the command has ended. */
     const undo: (() => void)[] = [];
     const { group, guard, ended } = this.#start(term, undo);
     this.#group = group;
     const onTermOver = () => {
       group?.signalLeader('SIGTERM');
       this.#killIn(this.#mayLiveMs(term, 'wrapperMs'), undo);
-      // The guard may not know about the last renewal yet.
+      // The guard may not know about the last renewal yet, and would then kill the command too early.
       guard?.extend(this.#mayLiveMs(term, 'guardMs'));
     };
     term.signal.addEventListener('abort', onTermOver, { once: true });
@@ -74,7 +83,7 @@ export class CommandRun {
     for (const each of undo) each();
     this.#group = undefined;
     if (!isByItself && !this.#isStopping) return;
-    // If another term begins before the participant has stopped, no command starts in it.
+    // Set this first, so that no command starts if another term begins before the participant has stopped.
     this.#isStopping = true;
     this.exitCode = exitCode;
     this.#stopping.abort();
@@ -106,14 +115,18 @@ export class CommandRun {
     );
     held.release();
     undo.push(host.beforeExit(() => group.signal('SIGKILL')));
-    // Extend the guard's deadline three times per lease duration, so that it does not pass while the command may lead.
+    // Extend the guard's deadline three times per lease duration, so that the deadline does not pass while the command
+    // may lead.
     const extend = () => guard?.extend(this.#mayLiveMs(term, 'guardMs'));
     if (guard) undo.push(repeat(host.clock, leaseDurationMs / 3, extend));
     else logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
     return { group, guard, ended };
   }
 
-  /** Terminates the remaining processes of the group, then kills them. */
+  /**
+   * Sends SIGTERM to the remaining processes of the group, and SIGKILL after a grace period. Resolves when all of them
+   * have ended.
+   */
   async #clear(group: ProcessGroup, term: Term, undo: (() => void)[]): Promise<void> {
     if (group.isGone()) return;
     group.signal('SIGTERM');
@@ -130,7 +143,7 @@ export class CommandRun {
     undo.push(host.clock.setTimer(kill, ms));
   }
 
-  /** Remaining time before the command is killed, in milliseconds. */
+  /** Returns the time until the wrapper or its guard (`by`) kills the command, in milliseconds. */
   #mayLiveMs(term: Term, by: keyof ReturnType<typeof killTimes>): number {
     const { leaseDurationMs } = this.#parts;
     return term.remainingMs() - (leaseDurationMs * SAFE_SHARE - killTimes(leaseDurationMs)[by]);
@@ -152,7 +165,7 @@ const NOT_EXECUTABLE = 126;
 function endOf(child: ChildProcess, file: string): Promise<CommandEnd> {
   return new Promise((resolve) => {
     child.on('error', (error) => {
-      // After the start, an error means that a signal could not be delivered.
+      // Ignore an error after the start: it only means that a signal could not be delivered.
       if (child.pid === undefined) resolve(notStarted(file, error));
     });
     child.once('exit', (code, signal) =>

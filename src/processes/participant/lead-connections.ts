@@ -4,15 +4,19 @@ import { type Clock, type Instant, repeat } from '../../support/clock.ts';
 import { untilAborted } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
-/** Maximum time for which a message or an answer allows the program to lead, in milliseconds. */
+/**
+ * Maximum time for which one message on a connection, or one answer of `/leader`, permits the program to lead, in
+ * milliseconds.
+ */
 export const MAX_PROMISE_MS = 5000;
 
-/** Maximum number of waiting programs. Further requests must retry later. */
+/** Maximum number of programs that wait for the lead. The sidecar refuses further requests with 503. */
 const MAX_WAITING = 64;
 
 /**
- * Interval of the checks for a pause of the sidecar, in milliseconds. A check counts as late after two
- * intervals, so an accepted request may be 2 s old. Of a promise of 5 s, 3 s remain: 2 s until the next message, 1 s for work.
+ * Interval of the checks that detect a pause of the sidecar, in milliseconds. A check is late two intervals after the
+ * last check, so an accepted request is at most 2 s old. Then 3 s remain of a promise of 5 s: 2 s until the next
+ * message, and 1 s in reserve.
  */
 const PAUSE_CHECK_MS = 1000;
 
@@ -25,7 +29,7 @@ const EVENT_STREAM = {
   Connection: 'close',
 } as const;
 
-/** A program's open request for leadership. */
+/** A program's open request for the lead. */
 interface Program {
   readonly response: ServerResponse;
   /** When the sidecar received the request. The program sent it earlier. */
@@ -35,28 +39,31 @@ interface Program {
 
 interface LeadConnectionsParts {
   readonly clock: Clock;
-  /** The Lease, `namespace/name`. */
+  /** The Lease, as `namespace/name`. */
   readonly lease: string;
-  /** Interval of repeated messages, in milliseconds. A message must not expire while the Lease is renewed. */
+  /**
+   * Interval of messages to the leading program, in milliseconds. While the elector renews the Lease, each message must
+   * arrive before the permission of the last one ends.
+   */
   readonly repeatMs: number;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
-  /** Called when the leading program has closed its connection: gives up leadership. */
+  /** Called when the leading program has closed its connection. Gives up the lead. */
   readonly resign: () => void;
   /** Called when the first program connects, and when the last one has closed its connection. */
   readonly onChange: () => void;
 }
 
 /**
- * The connections by which programs ask for leadership and keep it (rule 18). One program at a time leads: from the
- * beginning of a term until it closes its connection. The Lease is not released before that. The other programs wait, in
- * the order of their requests.
+ * The connections by which programs ask for the lead and keep it (rule 18). One program leads at a time: from the
+ * beginning of a term until that program closes its connection. The Lease is not released before the connection is
+ * closed. The other programs wait in the order of their requests.
  */
 export class LeadConnections {
   readonly #parts: LeadConnectionsParts;
   readonly #waiting = new Set<Program>();
-  /** The program that leads or led in this term. Set until it closes its connection. */
+  /** The program that leads in this term, or has led. Set until that program closes its connection. */
   #leader: Program | undefined;
-  /** When the last check for pauses ran. Before the first one, no check is late. */
+  /** When the last check for pauses ran. Infinity before the first check, so that no check counts as late. */
   #checkedAt: Instant = Number.POSITIVE_INFINITY;
   #wasPaused = false;
 
@@ -70,9 +77,11 @@ export class LeadConnections {
   }
 
   /**
-   * Refuses requests that arrived while this process was paused or blocked. Such a request has waited in its socket.
-   * Each `validUntilMs` would be too low, because the program counts from the time when it sent the request: it would
-   * hold the Lease and never work. The returned function ends the checks.
+   * Starts the checks that detect a pause of this process. A request that arrived during a pause has waited in its
+   * socket, and is refused. The sidecar counts `validUntilMs` from the moment when it reads the request, but the
+   * program from the moment when it sent the request. After a long wait, each permission would be over before the
+   * program reads it: the pod would hold the Lease, but the program would never work. The returned function ends the
+   * checks.
    */
   watchPauses(): () => void {
     const { clock } = this.#parts;
@@ -124,7 +133,7 @@ export class LeadConnections {
     response.writeHead(200, EVENT_STREAM);
     tell('change');
     const endRepeats = repeat(clock, repeatMs, () => {
-      // If the program does not read, do not write a second message.
+      // Skip this message if the last one could not be sent yet, because the program does not read.
       if (response.writableLength === 0) tell('heartbeat');
     });
     term.signal.addEventListener('abort', () => tell('change'), { once: true });
@@ -132,7 +141,10 @@ export class LeadConnections {
     endRepeats();
   }
 
-  /** Refuses the waiting programs. The leading program, if there is one, keeps its connection. */
+  /**
+   * Refuses the waiting programs, because the sidecar stops. The leading program, if there is one, keeps its
+   * connection.
+   */
   close(): void {
     for (const { response } of this.#waiting) endWith(response, 'the sidecar stops\n');
   }
@@ -152,7 +164,10 @@ export class LeadConnections {
     if (!this.hasProgram) onChange();
   }
 
-  /** Returns the message to a program. If `leading` is false, the program must stop, and then close its connection. */
+  /**
+   * Returns the message to a program. If `leading` is false, the program must stop its work, and then close its
+   * connection.
+   */
   #account({ askedAt }: Program, term: Term) {
     const { clock, lease } = this.#parts;
     const { holder, fencingToken, signal } = term;
@@ -160,13 +175,14 @@ export class LeadConnections {
     const remainingMs = Math.min(term.remainingMs(), MAX_PROMISE_MS);
     const leading = !signal.aborted && remainingMs > 0;
     const why = signal.reason instanceof TermOver ? signal.reason.why : 'lost';
-    // The program must stop at this time: milliseconds after it sent its request, on the machine's monotonic clock.
+    // The end of the permission: milliseconds after the program sent its request, on the machine's monotonic clock. The
+    // sidecar counts from the later moment when it received the request, so the program never leads too long.
     const validUntilMs = Math.floor(now - askedAt + remainingMs);
     return { lease, holder, leading, ...(!leading && { why }), fencingToken, validUntilMs };
   }
 }
 
-/** Refuses a waiting request. The program may retry. */
+/** Refuses a request with 503. The program may retry. */
 function endWith(response: ServerResponse, body: string): void {
   response
     .writeHead(503, { 'Content-Type': 'text/plain', 'Retry-After': '1', Connection: 'close' })

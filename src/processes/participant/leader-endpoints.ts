@@ -18,18 +18,21 @@ import { type LeadConnections, MAX_PROMISE_MS } from './lead-connections.ts';
 
 interface LeadershipParts {
   readonly clock: Clock;
-  /** The Lease, `namespace/name`. */
+  /** The Lease, as `namespace/name`. */
   readonly lease: string;
   readonly identity: () => string;
-  /** The holder of the Lease as last seen. */
+  /** Returns the holder of the Lease as last seen. */
   readonly holder: () => string | undefined;
-  /** The connections by which programs lead (rule 18); undefined if they poll `/leader` instead. */
+  /**
+   * The connections by which programs lead (rule 18); undefined if programs lead by the answers of `/leader` instead.
+   */
   readonly connections?: LeadConnections | undefined;
 }
 
 /**
- * Leads for the program in the same pod, and reports which candidate leads. The Lease is released only after all promises
- * (`validForMs`) have expired, or after the program has confirmed that it stopped.
+ * The leadership that a sidecar passes on to the program in the same pod. Each answer of `/leader` promises that the
+ * program may lead for `validForMs`. The sidecar releases the Lease only after all promises have expired, or after the
+ * program has confirmed that it has stopped.
  */
 export class Leadership {
   readonly #parts: LeadershipParts;
@@ -39,11 +42,15 @@ export class Leadership {
 
   constructor(parts: LeadershipParts) {
     this.#parts = parts;
-    // An earlier process with the same identity may have sent a promise just before it crashed. Wait until it expires.
+    // An earlier process with the same identity may have sent a promise just before it crashed. Do not release the
+    // Lease before that promise has expired.
     this.#promisedUntil = parts.clock.now() + MAX_PROMISE_MS;
   }
 
-  /** Leads for the program. Resolves after the program has stopped leading. */
+  /**
+   * Lets the program lead for one term. Resolves after the program has stopped leading, or after the last promise has
+   * expired.
+   */
   readonly lead = async (term: Term): Promise<void> => {
     this.#term = term;
     this.#acknowledged = new AbortController();
@@ -57,8 +64,9 @@ export class Leadership {
   }
 
   /**
-   * Returns the answer to a program in the same pod. `holder` is empty if no leader is known. The program may lead for
-   * `validForMs` after it sent this request. That is always 0 if programs use connections (rule 18).
+   * Returns the answer to a program in the same pod. `holder` is empty if no leader is known. If `leading` is true, the
+   * program may lead for `validForMs` milliseconds after it sent the request. If programs lead by connections (rule
+   * 18), `validForMs` is always 0, because only the connection permits the program to lead.
    */
   account() {
     const { clock, lease, connections } = this.#parts;
@@ -71,7 +79,7 @@ export class Leadership {
       const { fencingToken } = term;
       return { lease, identity, holder: identity, leading: true, fencingToken, validForMs };
     }
-    // This candidate does not lead, even if the watch still shows it as the holder.
+    // This candidate does not lead. Do not report it as the holder, even if the watch still shows it.
     const seen = this.#parts.holder() ?? '';
     return { lease, identity, holder: seen === identity ? '' : seen, leading: false, validForMs: 0 };
   }
@@ -79,7 +87,7 @@ export class Leadership {
   async #leadByPromises(term: Term): Promise<void> {
     const { clock } = this.#parts;
     await untilAborted(term.signal);
-    // Do not wait longer than the term: after that, another candidate may lead anyway.
+    // Do not wait longer than `term.remainingMs()`: after that time, another candidate may lead anyway.
     const waitMs = Math.min(this.#promisedUntil - clock.now(), term.remainingMs());
     if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
   }
@@ -88,7 +96,7 @@ export class Leadership {
 interface LeaderEndpointsParts {
   readonly clock: Clock;
   readonly leadership: Leadership;
-  /** Undefined if programs do not use connections to lead (rule 18). */
+  /** The connections by which programs lead (rule 18); undefined without `--lead-by-connection`. */
   readonly connections?: LeadConnections | undefined;
   /** Gives up leadership. Resolves when the Lease is released. */
   readonly resign: () => Promise<void>;
@@ -99,7 +107,10 @@ interface LeaderEndpointsParts {
 const PROXY_HEADERS = ['via', 'forwarded', 'x-forwarded-for'];
 
 interface Endpoint {
-  /** The method, if a request affects which candidate leads. Only programs of the same pod may send it. */
+  /**
+   * The only allowed method, if requests to this endpoint affect which candidate leads. Only programs of the same pod
+   * may send such requests. Absent for other endpoints.
+   */
   readonly effect?: 'GET' | 'POST';
   /** Returns the answer; undefined if the answer is a stream. */
   answer(
@@ -122,7 +133,8 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     answer({ connections }, { headers }, response) {
       if (!connections)
         return { status: 404, body: 'this sidecar has no /lead: start it with --lead-by-connection\n' };
-      // The end of a proxy's connection does not show that the program behind the proxy has ended.
+      // A proxy may close its connection while the program behind it still leads. The sidecar would then release the
+      // Lease too early.
       if (PROXY_HEADERS.some((name) => headers[name] !== undefined))
         return { status: 403, body: 'not through a proxy: connect to the sidecar directly\n' };
       connections.join(response);
@@ -142,14 +154,16 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   '/metrics': { answer: answerMetrics },
 };
 
-/** Serves the endpoints to programs in the pod. @throws {Error} with the address and advice, if it cannot listen. */
+/** Serves the endpoints at a TCP address. @throws {Error} with the address and advice, if the server cannot listen. */
 export function startLeaderEndpoints(listen: ListenAddress, parts: LeaderEndpointsParts) {
   const isLocal = ({ socket }: IncomingMessage) =>
     /^(?:::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
   return serveEndpoints((server) => listenOn(server, listen), isLocal, parts);
 }
 
-/** Serves the same answers on a Unix socket. @throws {Error} with the path and advice, if it cannot listen. */
+/**
+ * Serves the same endpoints on a Unix socket. @throws {Error} with the path and advice, if the server cannot listen.
+ */
 export function startSocketEndpoints(path: string, parts: LeaderEndpointsParts) {
   const isLocal = () => true;
   return serveEndpoints((server) => listenOnSocket(server, path), isLocal, parts);

@@ -6,7 +6,7 @@ import { createLogger } from '../../telemetry/logger.ts';
 import { CommandRun } from './command-run.ts';
 import { type Participation, participationOf, serveHealth } from './participation.ts';
 
-/** Signals that are forwarded to the command. */
+/** Signals that the wrapper forwards to the command. */
 const SIGNALS: readonly NodeJS.Signals[] = [
   'SIGTERM',
   'SIGINT',
@@ -18,8 +18,9 @@ const SIGNALS: readonly NodeJS.Signals[] = [
 ];
 
 /**
- * Takes part in the election of a Lease, as a wrapper that runs a command while this candidate leads, or as a sidecar.
- * Resolves to the exit code after the Lease is released and the candidate is deleted.
+ * Takes part in the election of a Lease. With a command, this process is a wrapper that runs the command while this
+ * candidate leads. Without a command, it is a sidecar. Resolves to the exit code after the Lease is released and the
+ * LeaseCandidate is deleted.
  * @throws {Error} if there is no cluster, or if an address, a file or an identity cannot be used.
  */
 export async function runParticipant(
@@ -35,7 +36,7 @@ export async function runParticipant(
   const participation = participationOf(lease, settings, host, logger);
   try {
     if (isWrapper) return await runWrapper(command, settings, participation, host);
-    // A wrapper does not need the code of the sidecar.
+    // Load the code of the sidecar only here, because a wrapper does not need it.
     const { runSidecar } = await import('./sidecar.ts');
     return await runSidecar(settings, participation, host);
   } finally {

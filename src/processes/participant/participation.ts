@@ -8,25 +8,28 @@ import type { Host } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { type HttpServer, startHttpServer } from '../http-server.ts';
 
-/** The options of a participant, with its connection to the cluster. The caller closes the client. */
+/** The options of a participant, including the client for its cluster. The caller closes this client. */
 export interface Participation extends ParticipantOptions {
   readonly namespace: string;
   readonly logger: Logger;
 }
 
-/** Builds the options from the settings and the environment. @throws {Error} if there is no cluster. */
+/**
+ * Builds the options of a participant from the settings and the environment. @throws {Error} if there is no cluster.
+ */
 export function participationOf(
   lease: string,
   settings: ParticipateSettings,
   { clock, env }: Host,
   logger: Logger,
 ): Participation {
-  // The other settings have the names of the options.
+  // All other settings have the same names as the options of a participant.
   const { kubeconfig, context, namespace, leaseDurationSeconds, ...options } = settings;
   const userAgent = 'coordinated-leader-election-participate';
   const source = { kubeconfig, context, env, clock, userAgent, namespace };
   const { podNamespace, ...connection } = connectParticipant(source);
-  // The usual environment variables of the downward API. The namespace may come from the service account.
+  // Manifests usually set these variables with the downward API. The default of POD_NAMESPACE is the namespace of the
+  // service account.
   const { POD_NAME: name, POD_UID: uid, POD_NAMESPACE } = env;
   return {
     ...options,
@@ -40,8 +43,8 @@ export function participationOf(
 }
 
 /**
- * Serves health checks. A participant is ready after its LeaseCandidate is published, whether it leads or
- * not. A temporary loss of the API server does not affect its health.
+ * Serves health checks and metrics. The participant is ready once its LeaseCandidate is published, whether it leads or
+ * not, and not ready while it is withdrawn. If the participant loses the API server, it stays ready.
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export function serveHealth(

@@ -3,7 +3,10 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'no
 import { delimiter, join } from 'node:path';
 import type { Host } from '../../support/host.ts';
 
-/** The process group of a command. A process that leaves the group is not part of it. */
+/**
+ * The process group of a command: the command and its child processes. A child process that moves to another group is
+ * no longer part of this group, and gets no signals.
+ */
 export class ProcessGroup {
   readonly #host: Pick<Host, 'kill'>;
   /** The id of the group. The command leads the group, so its pid is the same number. */
@@ -24,21 +27,22 @@ export class ProcessGroup {
     this.#send(-this.id, signal);
   }
 
-  /** Whether all processes of the group have ended. */
+  /** Returns whether all processes of the group have ended. */
   isGone(): boolean {
     if (!this.#send(-this.id, 0)) return true;
-    // A zombie stays in its group until its parent reaps it. Process 1 of a container may never do that.
+    // A process that has ended stays in its group as a zombie until its parent reaps it. Process 1 of a container may
+    // never reap it, so check the states.
     const states = statesOfGroup(this.id);
     return states?.every((state) => state === 'Z' || state === 'X') ?? false;
   }
 
-  /** Returns whether the process or group exists. */
+  /** Sends a signal; 0 is no signal, only a check. Returns whether the process or group exists. */
   #send(pid: number, signal: NodeJS.Signals | 0): boolean {
     try {
       this.#host.kill(pid, signal);
       return true;
     } catch (error) {
-      // EPERM means that the target exists.
+      // EPERM means that the target exists, but this process may not signal it.
       return error instanceof Error && 'code' in error && error.code === 'EPERM';
     }
   }
@@ -47,14 +51,15 @@ export class ProcessGroup {
 const SHELL = '/bin/sh';
 
 /**
- * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed: then the parent
- * was killed before it started the guard.
+ * A shell script that waits for a line on file descriptor 3, then executes the command. If the descriptor is closed
+ * without a line, the wrapper was killed before it started the guard. The script then exits, because no process would
+ * end the command in time.
  */
 const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
 
 /**
- * Starts a process in its own group, so that all processes of the command can be ended. It executes `command` only after
- * `release()`. If there is no shell, it executes the command at once.
+ * Starts a process in its own group, so that this program can end all processes of the command together. The new
+ * process executes `command` only after a call of `release()`. If there is no shell, it executes `command` at once.
  * @throws {Error} with the errno `code`, if the program does not exist or is not executable.
  */
 export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
@@ -62,16 +67,17 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
   if (!existsSync(SHELL)) {
     return { child: spawn(file, args, { detached: true, stdio: 'inherit', env }), release() {} };
   }
-  // Check this first: the shell would report the error only by an exit code, and the command may use the same code.
+  // Check this before the shell runs: the shell would report the error only by an exit code, and the command may use
+  // the same code.
   assertExecutable(file, env);
   const child = spawn(SHELL, ['-c', HOLD_SCRIPT, ...command], {
     detached: true,
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env,
   });
-  // If no file descriptor is free, there are no streams, and the child emits `error`.
+  // If this process has no free file descriptor, the child has no streams and emits `error`.
   const [, , , gate] = (child.stdio as ChildProcess['stdio'] | undefined) ?? [];
-  // Ignore the error: the process has ended, and its exit event reports that.
+  // Ignore an error of this stream: the child process has ended, and its exit event reports the end.
   gate?.on('error', () => {});
   const release = () => {
     if (gate && 'end' in gate) gate.end('go\n');
@@ -80,9 +86,10 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
 }
 
 /**
- * Reads lines, each with the seconds until the deadline. Kills the group at the deadline, and at once if the input is
- * closed. Without `timeout` (in coreutils and BusyBox), it kills the group only when the input is closed. The script
- * reaps its own children, because process 1 of a container may not do so.
+ * The shell script of the guard. It reads lines. Each line contains the seconds until the next deadline, or `end`. The
+ * script kills the process group at the deadline, or at once if its input is closed. On a system without the command
+ * `timeout` (coreutils and BusyBox have it), the script kills the group only when its input is closed. The script waits
+ * for the processes that it starts, because process 1 of a container may not reap them.
  */
 const GUARD_SCRIPT = `group=$1 seconds=$2
 if timeout -s KILL 9 true; then can_wait=1; fi
@@ -96,14 +103,15 @@ done
 kill -9 "-$group"`;
 
 /**
- * Starts a shell that kills a process group at its deadline. This process extends the deadline until it is killed or
- * paused. The shell uses less than a megabyte. Returns undefined if there is no shell: a command that outlives this
- * process then runs until the container ends.
- * @param ms the first deadline of the group.
+ * Starts the guard of a process group: a shell that kills the group at a deadline. This process extends the deadline
+ * again and again. If this process is killed or paused, the guard kills the group. The shell uses less than a megabyte.
+ * Returns undefined if there is no shell: a command that outlives this process then runs until the container ends.
+ * @param ms the first deadline, in milliseconds from now.
+ * @param onLost called if the guard ends, or cannot start, before `end` is called.
  */
 export function startGroupGuard(group: number, ms: number, onLost: () => void) {
   if (!existsSync(SHELL)) return undefined;
-  // If no file descriptor is free, the shell has no stdin and emits `error`.
+  // If this process has no free file descriptor, the shell has no stdin and emits `error`.
   const shell: ChildProcess = spawn(SHELL, ['-c', GUARD_SCRIPT, SHELL, String(group), secondsOf(ms)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
@@ -115,14 +123,14 @@ export function startGroupGuard(group: number, ms: number, onLost: () => void) {
   };
   shell.once('error', lost);
   shell.once('exit', lost);
-  // Ignore the error: the process has ended, and its exit event reports that.
+  // Ignore an error of this stream: the shell has ended, and its exit event reports the end.
   shell.stdin?.on('error', () => {});
   return {
     /** Sets the deadline of the group, in milliseconds from now. */
     extend(untilKillMs: number): void {
       if (!isEnded) shell.stdin?.write(`${secondsOf(untilKillMs)}\n`);
     },
-    /** Ends the guard. Call it after the group has ended. */
+    /** Ends the guard, which then kills nothing. Call this function after the group has ended. */
     end(): void {
       isEnded = true;
       shell.stdin?.end('end\n');
@@ -130,7 +138,7 @@ export function startGroupGuard(group: number, ms: number, onLost: () => void) {
   };
 }
 
-/** Returns the states of the processes of a group, from /proc; undefined on systems without /proc. */
+/** Returns the states of the processes of a group, as letters from /proc; undefined on systems without /proc. */
 function statesOfGroup(id: number): readonly string[] | undefined {
   try {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -142,7 +150,7 @@ function statesOfGroup(id: number): readonly string[] | undefined {
 
 function stateInGroup(pid: string, id: number): string | undefined {
   try {
-    // The name of the program is in parentheses and may contain any character.
+    // The name of the program is in parentheses and may contain any character, so read after the last parenthesis.
     const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '');
     const [state, , group] = afterName.split(' ');
     return Number(group) === id ? state : undefined;
@@ -167,7 +175,7 @@ function assertExecutable(file: string, { PATH = '' }: NodeJS.ProcessEnv): void 
   throw problem;
 }
 
-/** Formats seconds for `timeout`. Never returns 0, which would mean no limit. */
+/** Formats milliseconds as seconds for `timeout`. Never returns 0, which would mean no limit. */
 function secondsOf(ms: number): string {
   return (Math.max(1, ms) / 1000).toFixed(3);
 }

@@ -8,12 +8,15 @@ import { LeadConnections, MAX_PROMISE_MS } from './lead-connections.ts';
 import { Leadership, startLeaderEndpoints, startSocketEndpoints } from './leader-endpoints.ts';
 import { type Participation, serveHealth } from './participation.ts';
 
-/** Interval of messages to a leading program, in milliseconds. A message must not expire while the Lease is renewed. */
+/**
+ * Maximum interval of messages to a leading program, in milliseconds. Each message must arrive before the permission of
+ * the last one ends, after at most MAX_PROMISE_MS.
+ */
 const REPEAT_INTERVAL_MS = 2000;
 
 /**
- * Takes part for the program in the same pod and reports to it which candidate leads. With `candidateOnly`,
- * only publishes the candidate. Resolves to the exit code.
+ * Takes part in the election for another program of the same pod, and tells that program which candidate leads. With
+ * `candidateOnly`, only publishes the LeaseCandidate. Resolves to the exit code.
  * @throws {Error} if an address cannot be used, or if the participant fails.
  */
 export async function runSidecar(
@@ -51,7 +54,7 @@ export async function runSidecar(
   const canLead = () => isReady && (connections?.hasProgram ?? true);
   const joinOrWithdraw = () => {
     if (canLead()) participant.stand();
-    // Ignore the error: `participant.run()` rejects with it too.
+    // Ignore the error: `participant.run()` rejects with the same error.
     else participant.withdraw().catch(() => {});
   };
 
@@ -91,22 +94,25 @@ export async function runSidecar(
   return 0;
 }
 
-/** Consecutive failures after which a program is not ready, as in kubelet probes. */
+/**
+ * Number of consecutive failed checks after which a program counts as not ready. The kubelet's default for probes is
+ * the same.
+ */
 const FAILURES = 3;
 const PERIOD_MS = 2000;
 
-/** Timeout of a request, in milliseconds. */
+/** Timeout of one readiness request, in milliseconds. */
 const TIMEOUT_MS = 1500;
 
 interface ReadinessParts {
   readonly clock: Clock;
-  /** Ends the polling. */
+  /** When this signal aborts, the checks end. */
   readonly signal: AbortSignal;
-  /** Called with each change. A program is not ready before its first good answer. */
+  /** Called when the readiness changes. The program counts as not ready until its first good answer. */
   readonly onChange: (isReady: boolean) => void;
 }
 
-/** Calls `ask`, the readiness check of the program, periodically. */
+/** Calls `ask`, the readiness check of the program, periodically until `signal` aborts. */
 export async function watchReadiness(
   ask: () => Promise<boolean>,
   { clock, signal, onChange }: ReadinessParts,

@@ -4,7 +4,10 @@
  * @typedef {{ [E in Exclude<keyof Messages, 'refused'>]: (message: Messages[E]) => void }} Handlers
  */
 
-/** Maximum silence of the server, in milliseconds: the server sends a message at least every 10 s. */
+/**
+ * After this time without a message, in milliseconds, the connection counts as lost. A working server sends a message
+ * at least every 10 s.
+ */
 const LONGEST_SILENCE_MS = 25_000;
 const LOOK_MS = 1000;
 
@@ -12,17 +15,17 @@ const LOOK_MS = 1000;
  * Keeps a connection to the stream of messages while the page is visible. A hidden page needs no connection, and a
  * browser has at most six connections per server for all tabs.
  * @param {Handlers} handlers
- * @param {(connection: Connection) => void} onChange called for each change and after each message
+ * @param {(connection: Connection) => void} onChange called when the connection changes, and after each message
  */
 export function connect(handlers, onChange) {
   /** @type {EventSource | undefined} */
   let source;
   /** When the server last sent data. */
   let heardAt = Date.now();
-  /** When the silence of the server, or the last attempt to connect, began. */
+  /** When the server last sent data, or when the last attempt to connect began, whichever is later. */
   let silentSince = heardAt;
   let isLost = false;
-  /** Why the server refused the last connection. */
+  /** Why the server refused the last connection; empty if the server did not refuse it. */
   let why = '';
 
   function open() {

@@ -1,10 +1,11 @@
 import { clockText, durationText } from './words.js';
 
 /**
- * The content of an element: text (never markup), nodes, or the time of a `<time>` element. `true` shows the element
- * unchanged. Without content, the element is hidden.
+ * The content of an element. A string is text, never markup. An array contains nodes and texts. A number is the time of
+ * a `<time>` element, in milliseconds since the Unix epoch. `true` shows the element unchanged. Without content, the
+ * element is hidden.
  * @typedef {string | number | boolean | undefined | readonly (Node | string)[]} Content
- * @typedef {Readonly<Record<string, Content>>} Parts by their selectors
+ * @typedef {Readonly<Record<string, Content>>} Parts contents of parts of an element, by CSS selector
  * @import { Tone } from '../wire.ts'
  */
 
@@ -21,7 +22,7 @@ export function find(id) {
 }
 
 /**
- * Copies a template of index.html, and fills it in.
+ * Copies a template of index.html, and sets the contents of its parts.
  * @type {(id: string, parts: Parts, tone?: Tone) => HTMLElement}
  */
 export function copy(id, parts, tone) {
@@ -33,7 +34,8 @@ export function copy(id, parts, tone) {
 }
 
 /**
- * Sets the content of parts of an element. If a text is unchanged, the browser does not lay it out or announce it again.
+ * Sets the contents of parts of an element. Does not write an unchanged text, because the browser would lay the text
+ * out, and a screen reader would announce it, again.
  * @type {(element: Element, parts: Parts) => void}
  */
 export function fill(element, parts) {
@@ -51,7 +53,10 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Makes an element that shows how long ago something was. @param {number} at */
+/**
+ * Creates an element that shows how much time has passed since `at`. {@link updateTimes} sets its text.
+ * @param {number} at
+ */
 export function elapsedSince(at) {
   const element = document.createElement('span');
   element.dataset['since'] = String(at);

@@ -3,14 +3,16 @@ import { candidateTone, splitKey, toneTexts } from './words.js';
 
 /** @import { LeaseEntry } from '../wire.ts' */
 
-/** Rows that are rendered before and after the visible part. */
+/** Number of rows that are rendered above the visible part, and also below it. */
 const OVERSCAN = 8;
-/** Maximum dots in a row. If there are more candidates, the row shows only their number. */
+/**
+ * Maximum number of dots in a row, one per candidate. If there are more candidates, the row shows only their number.
+ */
 const MOST_DOTS = 6;
 
 /**
- * Shows Leases as a grid. Only the visible rows exist in the document. The focus stays on the grid. Arrow keys select a
- * row, and Enter opens it.
+ * Shows Leases as a grid. Only the rows in and near the visible part exist in the document. The focus stays on the
+ * grid. Arrow keys move the active row, and Enter opens the Lease of this row.
  * @param {HTMLElement} root
  * @param {(key: string, isByKeyboard: boolean) => void} onOpen
  */
@@ -104,7 +106,7 @@ export function leaseGrid(root, onOpen) {
     show(nextEntries, nextOpenKey) {
       entries = nextEntries;
       openKey = nextOpenKey;
-      // Keep the active Lease when its position changes.
+      // Keep the same Lease active when its position changes.
       const index = entries.findIndex(({ key }) => key === activeKey);
       activate(index < 0 ? activeIndex : index);
       root.setAttribute('aria-rowcount', String(entries.length + 1));
@@ -115,7 +117,7 @@ export function leaseGrid(root, onOpen) {
       const index = entries.findIndex((entry) => entry.key === key);
       if (index >= 0) moveTo(index);
     },
-    /** Scrolls to the first Lease at the next rendering. */
+    /** Scrolls to the first Lease. The next rendering makes it the active Lease. */
     toTop() {
       root.scrollTop = 0;
       activeIndex = 0;
@@ -124,7 +126,10 @@ export function leaseGrid(root, onOpen) {
   };
 }
 
-/** Shows a Lease in a row, which may have shown another. @type {(row: HTMLElement, entry: LeaseEntry) => void} */
+/**
+ * Shows a Lease in a row. The row may have shown another Lease before.
+ * @type {(row: HTMLElement, entry: LeaseEntry) => void}
+ */
 function fillRow(row, entry) {
   const { namespace, name } = splitKey(entry.key);
   const { silent, tone, total } = entry;

@@ -4,7 +4,7 @@
  */
 
 /**
- * Whether a Lease matches a filter. The filters have the same names as in index.html.
+ * The filters, by their names in index.html. Each function returns whether a Lease matches the filter.
  * @satisfies {Readonly<Record<string, (entry: LeaseEntry) => boolean>>}
  */
 export const filters = {
@@ -18,7 +18,7 @@ export const filters = {
 /** @type {ReadonlySet<Tone>} */
 const URGENT = new Set(['bad', 'warn']);
 
-/** The Leases of one connection: urgent Leases first, each part by namespace, then by name. */
+/** The Leases that one connection has sent: urgent Leases first, then the others, each sorted by namespace and name. */
 export class LeaseList {
   /** @type {Map<string, { entry: LeaseEntry, order: string, searched: string }>} */
   #rows = new Map();
@@ -36,7 +36,7 @@ export class LeaseList {
   /** @param {Messages['leases']} message */
   take({ changed, gone }) {
     for (const entry of changed) {
-      // "/" sorts after "-". Without this, kube-system/x would come before kube/x.
+      // Replace "/", because it sorts after "-": kube-system/x would come before kube/x.
       const order = `${URGENT.has(entry.tone) ? 0 : 1}${entry.key.replace('/', '\0')}`;
       this.#isSorted &&= this.#rows.get(entry.key)?.order === order;
       this.#rows.set(entry.key, { entry, order, searched: searchedText(entry) });
@@ -45,8 +45,8 @@ export class LeaseList {
   }
 
   /**
-   * Returns the Leases that contain every word of `query` and match `filter`. Also returns the number of matches of each
-   * filter.
+   * Returns in `shown` the Leases that contain every word of `query` and match `filter`. The returned function `count`
+   * counts the Leases that contain every word of `query` and match the filter `name`.
    * @param {string} query
    * @param {Filter} filter
    */

@@ -21,7 +21,7 @@ const ANNOUNCE_MS = 800;
 
 /** The shown data, the newest election first. @type {Copy} */
 let known = { leases: new LeaseList(), elections: [], isComplete: false };
-/** The data of the latest connection. It replaces `known` when it is complete. */
+/** The data that the latest connection has sent so far. When this data is complete, it replaces `known`. */
 let arriving = known;
 /** @type {HelloMessage | undefined} */
 let words;
@@ -29,9 +29,9 @@ let words;
 let state;
 /** @type {Connection} */
 let connection = { kind: 'connecting' };
-/** Difference between the clocks of the replica and of this machine, in milliseconds. */
+/** How far the clock of the replica is ahead of the clock of this machine, in milliseconds. */
 let clockOffsetMs = 0;
-/** The Lease whose details are shown. */
+/** The key of the Lease whose details are shown; undefined if no details are shown. */
 let openKey = keyInHash(location.hash);
 let isRenderPlanned = false;
 let shownNotices = '';
@@ -46,7 +46,7 @@ const side = find('side');
 const timeline = find('elections');
 const showElections = electionList(timeline);
 const grid = leaseGrid(gridRoot, (key, isByKeyboard) => open(key, gridRoot, isByKeyboard));
-/** The element from which the details were opened. It gets the focus back. */
+/** The element from which the details were opened. It gets the focus back when the details are closed. */
 let opener = gridRoot;
 
 connect(
@@ -117,14 +117,14 @@ setInterval(plan, 1000);
 function searchAnew() {
   grid.toTop();
   plan();
-  // A screen reader announces the number only after a search, and not when the cluster changes it.
+  // A screen reader announces the number of results only after a search, and not when the cluster changes the number.
   const found = find('found');
   setText(found, '');
   clearTimeout(announcement);
   announcement = setTimeout(() => setText(found, find('count').textContent), ANNOUNCE_MS);
 }
 
-/** Opens the details. @type {(key: string, from: HTMLElement, takesFocus: boolean) => void} */
+/** Opens the details of a Lease. @type {(key: string, from: HTMLElement, takesFocus: boolean) => void} */
 function open(key, from, takesFocus) {
   openKey = key;
   opener = from;
@@ -144,7 +144,7 @@ function close() {
   openKey = undefined;
   history.replaceState(null, '', location.pathname + location.search);
   render();
-  // Focus the first visible element: the opener may be gone, and a small screen hides a part.
+  // Focus the first visible element: the opener may be gone, and a small screen hides a part of the page.
   for (const element of [opener, gridRoot, find('elections-tab')]) {
     element.focus();
     if (document.activeElement === element) break;
@@ -192,7 +192,7 @@ function renderConnection(now) {
   };
   const replica = state && words ? `${replicas[state.replica]} · ${words.version}` : '';
   setText(find('replica'), replica);
-  // All times on the page use the replica's clock.
+  // Convert the time to the replica's clock, which all times on the page use.
   const told =
     connection.kind === 'lost' ? { ...connection, since: connection.since + clockOffsetMs } : connection;
   const notices = noticesFor(told, state, words, now);

@@ -6,7 +6,7 @@ import { clockText } from './words.js';
  */
 
 /**
- * Returns notices about the limits of the data on the page.
+ * Returns the notices that say why the data on the page may be outdated or incomplete.
  * @param {Connection} connection
  * @param {StateMessage | undefined} state
  * @param {HelloMessage | undefined} words
@@ -64,7 +64,7 @@ function lockTexts({ lockHolder, api }) {
 }
 
 /**
- * Returns the title and the text that the page shows if it has no Leases.
+ * Returns the title and the text that the page shows if it shows no Leases.
  * @param {StateMessage | undefined} state
  * @param {boolean} isComplete
  * @param {boolean} isFiltered true if the search or a filter hides all Leases

@@ -3,7 +3,7 @@ import { candidateTone, electionTone, splitKey, toneTexts, versionText } from '.
 
 /** @import { CandidateEntry, ElectionEntry, HelloMessage, LeaseEntry } from '../wire.ts' */
 
-/** The kinds of entries in which a candidate was chosen. @type {ReadonlySet<ElectionEntry['what']>} */
+/** The kinds of timeline entries in which a candidate was chosen. @type {ReadonlySet<ElectionEntry['what']>} */
 const CHOICES = new Set(['LeaderElected', 'LeaderPreempted', 'PreferredHolderSet']);
 
 const detail = find('detail');
@@ -15,7 +15,7 @@ let shownEntry;
  * Shows all information about one Lease.
  * @param {string} key
  * @param {LeaseEntry | undefined} entry undefined if the Lease does not exist
- * @param {boolean} isAllKnown
+ * @param {boolean} isAllKnown true if the page has received every Lease
  * @param {readonly ElectionEntry[]} elections
  * @param {HelloMessage} words
  */
@@ -29,7 +29,7 @@ export function showDetail(key, entry, isAllKnown, elections, words) {
     '.standing': entry !== undefined,
   });
   showElectionsOfLease(elections, words);
-  // Skip an unchanged entry, because a rendering would remove the user's selection.
+  // Skip an unchanged entry, because a rendering would remove the user's text selection.
   if (entry && entry !== shownEntry) fillStanding(entry, words);
   shownEntry = entry;
 }
@@ -79,7 +79,7 @@ function candidateItem(candidate, { losses, states }) {
     '.value': String(priority),
     '.end': priorityUntil !== undefined,
     time: priorityUntil,
-    // `lostBy` is the state that excludes the candidate, otherwise the criterion by which the candidate lost.
+    // `lostBy` is the candidate's state if this state excludes it, otherwise the criterion by which the candidate lost.
     '.why': lostBy === undefined ? 'the best candidate' : (losses[lostBy] ?? lostBy),
     '.state': state === lostBy ? `${state}.` : `${state}: ${states[state]}.`,
     '.ago': [elapsedSince(renewedAt)],
@@ -88,8 +88,9 @@ function candidateItem(candidate, { losses, states }) {
 }
 
 /**
- * Returns a function that shows elections in the timeline of a section, newest first. Each item is created
- * only once, also if a new connection sends it again, so that it keeps its focus and stays open.
+ * Returns a function that shows elections in the timeline of a section, newest first. The function creates the item of
+ * an election only once, even if a new connection sends the election again, so that the item keeps its focus and stays
+ * open.
  * @param {Element} section
  */
 export function electionList(section) {

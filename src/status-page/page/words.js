@@ -27,7 +27,10 @@ export function electionTone({ what, isWarning }) {
   return what === 'PreferredHolderSet' ? 'busy' : 'quiet';
 }
 
-/** `1.36.0`, or `1.36.0 as 1.35.0`. @param {Pick<CandidateEntry, 'binary' | 'emulation'>} candidate */
+/**
+ * Formats versions: `1.36.0`, or `1.36.0 as 1.35.0` if they differ.
+ * @param {Pick<CandidateEntry, 'binary' | 'emulation'>} candidate
+ */
 export function versionText({ binary = 'no version', emulation = 'none' }) {
   return binary === emulation ? binary : `${binary} as ${emulation}`;
 }
@@ -38,13 +41,16 @@ export function splitKey(key) {
   return { namespace: key.slice(0, slash), name: key.slice(slash) };
 }
 
-/** Returns the Lease in the fragment of a URL, `#namespace/name`. @param {string} hash */
+/**
+ * Returns the key of the Lease in the fragment of a URL, `#namespace/name`; undefined if there is none.
+ * @param {string} hash
+ */
 export function keyInHash(hash) {
   try {
     const key = decodeURIComponent(hash.slice(1));
     return key.includes('/') ? key : undefined;
   } catch {
-    // The URL was truncated, or has another encoding.
+    // The fragment cannot be decoded, for example because the URL was truncated.
     return undefined;
   }
 }
@@ -63,7 +69,10 @@ const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle:
 const timeOfDay = new Intl.DateTimeFormat(undefined, TIME);
 const timeOfYear = new Intl.DateTimeFormat(undefined, { ...TIME, month: 'short', day: 'numeric' });
 
-/** Formats a time in the user's locale. Adds the date unless it is today. @type {(at: number, now: number) => string} */
+/**
+ * Formats `at` in the user's locale, with the date unless `at` is today.
+ * @type {(at: number, now: number) => string}
+ */
 export function clockText(at, now) {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
   return (isToday ? timeOfDay : timeOfYear).format(at);
