@@ -12,10 +12,7 @@ export type WatchedResource = 'leases' | 'leasecandidates';
 
 /** Events about Leases that wait for a decision or for a free slot, and about failed decisions. */
 type QueueEvent =
-  /**
-   * The scheduler has processed a Lease in `workMs`, after the Lease was due for `waitedMs`. The scheduler may have
-   * made no decision, for example because the Lease is gone.
-   */
+  /** The scheduler took `workMs` for a Lease that was due for `waitedMs`. The scheduler may have made no decision. */
   | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
   /** The scheduler sends the first request of a decision. Before that, the Lease waited `waitedMs` for a free slot. */
   | { readonly type: 'sending'; readonly urgency: Urgency; readonly waitedMs: number }
@@ -64,10 +61,7 @@ export type WatchEvent =
       readonly resource: WatchedResource;
       readonly observation: ReflectorObservation;
     }
-  /**
-   * The watch shows a change of the Lease or of one of its candidates. `isRenewalOnly`: the only change is a renewal of
-   * the Lease by its holder.
-   */
+  /** The Lease or one of its candidates has changed. `isRenewalOnly`: the holder has only renewed the Lease. */
   | { readonly type: 'seen'; readonly key: LeaseKey; readonly isRenewalOnly: boolean }
   /** A native and a custom candidate for the Lease have the same name. Only one of them takes part in elections. */
   | { readonly type: 'twinSeen'; readonly key: LeaseKey; readonly name: string }

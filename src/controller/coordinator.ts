@@ -14,9 +14,7 @@ import { replicaIdentity } from './lock/lock-record.ts';
 import { createApiLockStorage } from './lock/lock-storage.ts';
 import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 
-/**
- * Maximum connections for election writes and discovery. Lists and watches have others. ADR 4 gives the measurements.
- */
+/** Maximum connections for election writes and discovery (ADR 4). Lists and watches have their own connections. */
 export const CONNECTIONS = 32;
 /**
  * Maximum connections of the client for the lock, and of the client for labels. The lock and the labels have their own
@@ -94,9 +92,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     });
   const mayWrite = () => lock === undefined || (mayLock() && lock.isActive());
   let isRefused = false;
-  /**
-   * Returns the reason to refuse the namespace of the lock and to write nothing; undefined if there is no such reason.
-   */
+  /** Returns why to refuse the namespace of the lock and to write nothing; undefined if there is no reason to do so. */
   const refusal = () => {
     const served = controller.candidateApis.find((api) => sourceOf(api) === 'native');
     if (lock === undefined || mayLock() || served === undefined) return undefined;
@@ -162,9 +158,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
   };
 }
 
-/**
- * Interval of the requests that keep connections open, in ms: 10 s before the client would close an idle connection.
- */
+/** Interval of the requests that keep connections open, in ms: 10 s less than the client keeps an idle connection. */
 const KEEP_OPEN_INTERVAL_MS = KEEP_ALIVE_MS - 10_000;
 const KEEP_OPEN_REQUEST = {
   method: 'GET',

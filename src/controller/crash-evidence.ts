@@ -135,9 +135,7 @@ export class EvidenceWatch {
   }
 }
 
-/**
- * Whether the Pod has replaced another one, or a container instance has started or ended. Other changes prove nothing.
- */
+/** Whether the Pod has replaced another one, or a container instance has started or ended. Nothing else is proof. */
 function haveChanged(previous: ObservedPod, { pod, seenRunning, endSeenAt }: ObservedPod): boolean {
   return (
     previous.pod.uid !== pod.uid ||

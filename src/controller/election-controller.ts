@@ -114,9 +114,7 @@ export class ElectionController {
     await Promise.all([this.#candidates.stop(), this.#leases.stop(), this.#evidence?.stop()]);
   }
 
-  /**
-   * Call this when the process becomes the coordinator. `own`: the lock that the process has just claimed or renewed.
-   */
+  /** Call this when the process becomes the coordinator. `own`: the lock as the process last wrote it. */
   takeOver(own?: OwnLock): void {
     this.#tookOverAt = this.#parts.clock.now();
     this.#takeOver.begin(own);
@@ -203,9 +201,7 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /**
-   * Returns since when a watch is not open: changes since then may be missing. Undefined while all watches are open.
-   */
+  /** Returns since when a watch is closed: changes since then may be missing. Undefined while all watches are open. */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));

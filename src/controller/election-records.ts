@@ -119,9 +119,7 @@ export class ElectionRecords {
     return this.#twins.get(key)?.has(name) ?? false;
   }
 
-  /**
-   * Stores whether the server drops the strategy and the preferredHolder of Leases. An answer showed this (rule 14).
-   */
+  /** Stores whether the server drops strategy and preferredHolder of Leases, as an answer has shown (rule 14). */
   seeFieldsDropped(dropsFields: boolean): void {
     this.#dropsFields = dropsFields;
   }
@@ -135,9 +133,7 @@ export class ElectionRecords {
     };
   }
 
-  /**
-   * Returns the Lease and its memory, and of its candidates only the holder's. Constant time, unlike {@link gather}.
-   */
+  /** Returns a Lease with its memory and only the holder's candidate. Takes constant time, unlike {@link gather}. */
   gatherHolder(key: LeaseKey): ElectionInput {
     const memory = this.#memories.get(key) ?? noMemory;
     const holder = this.observed(key, memory.record?.holder ?? '');

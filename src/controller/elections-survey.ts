@@ -37,9 +37,7 @@ export interface ElectionsSurvey {
   readonly leases: number;
   /** Leases without a leader, except Leases whose candidates have all shut down. */
   readonly unled: readonly UnledLease[];
-  /**
-   * Number of Leases without a candidate that could replace the holder, because redundant candidates stopped answering.
-   */
+  /** Number of Leases without a possible successor of the holder, because redundant candidates stopped answering. */
   readonly withoutSuccessor: number;
   /** The redundant candidates. The next survey needs them as its input. */
   readonly redundancy: Redundancy;
@@ -129,9 +127,9 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 
 /**
  * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero: the leader has
- * released the Lease, and all other candidates (`present`) ended within the grace period. If redundant candidates
- * (`lost`) stopped answering long before the release, and only the leader was left at the release, they count as
- * hanging, not as stopped.
+ * released the Lease, and all other candidates (`present`) ended within the grace period. False if redundant candidates
+ * (`lost`) stopped answering long before the release, and only the leader was left at the release: these candidates
+ * were not stopped, but hang.
  */
 function hasShutDown(
   left: readonly Standing[],
@@ -166,9 +164,7 @@ function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   return Math.min(record.since, now.monotonic - Number(now.wall - record.renewTime) / 1000);
 }
 
-/**
- * Returns when this process saw the Lease lose its holder; undefined if it did not see this, or if the Lease is held.
- */
+/** Returns when the Lease lost its holder; undefined if the Lease is held, or if this process did not see the loss. */
 export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant | undefined {
   if (tenure.kind !== 'vacant') return undefined;
   switch (tenure.need) {

@@ -70,8 +70,8 @@ const FAST_MS = 250;
 /** An answer slower than this, in ms, lowers the limit. */
 const SLOW_MS = 1000;
 /**
- * A server behind a slow webhook or network is slow at any load. Fewer requests would not make it faster. Therefore
- * both bounds are at least these multiples of the quickest answer of the last minute.
+ * A server behind a slow webhook or network is slow at any load, and fewer requests would not make it faster.
+ * Therefore, FAST_MS and SLOW_MS are raised to these multiples of the quickest answer of the last 30 to 60 s.
  */
 const FAST_FACTOR = 1.25;
 const SLOW_FACTOR = 2;
@@ -102,9 +102,7 @@ export class RequestLimit {
   readonly #max: number;
   #limit: number;
   #shrunkAt: Instant = Number.NEGATIVE_INFINITY;
-  /**
-   * The quickest answer of this window and of the previous one, in ms. In the first window, `before` is a guess of 0.
-   */
+  /** The quickest answers of this window and the previous one, in ms. The first window assumes 0 for the previous. */
   #quickest = { before: 0, now: 0, since: Number.NEGATIVE_INFINITY };
 
   /** @param max the first and the highest limit */

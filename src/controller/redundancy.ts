@@ -19,9 +19,7 @@ const OVERLAP_MS = 10 * 60_000;
  */
 export const HEARD_WITHIN_MS = 7 * 60_000;
 
-/**
- * Returns when the candidate last renewed. If this process did not see that renewal, uses the candidate's renewTime.
- */
+/** Returns when the candidate last renewed; if this process did not see that renewal, the candidate's renewTime. */
 export function heardAt({ observation }: Standing): Instant {
   return observation.unchangedSince - observation.ageAtFirstSightMs;
 }

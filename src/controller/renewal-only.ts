@@ -54,9 +54,7 @@ function wanted({ preference }: LeaseCandidate): string {
   return preference.kind === 'strategy' ? preference.strategy : preference.strategies.join();
 }
 
-/**
- * Returns the candidate's invalid priority annotation; undefined if it has none, or had the same one before (rule 16).
- */
+/** Returns the invalid priority annotation of a candidate; undefined if there is none, or no new one (rule 16). */
 export function newlyUnreadable(
   before: LeaseCandidate | undefined,
   { priority: { unreadable } }: LeaseCandidate,

@@ -19,9 +19,7 @@ export interface SchedulerParts extends Omit<SenderParts, 'gate' | 'write'> {
   readonly write: SenderParts['write'] | undefined;
   /** Maximum requests in flight. */
   readonly maxInFlight: number;
-  /**
-   * Whether the Lease and all its candidates are cached. If not, the scheduler makes no decision: add the Lease later.
-   */
+  /** Whether the Lease and all its candidates are cached. If not, there is no decision: add the Lease again later. */
   readonly isCached: (key: LeaseKey) => boolean;
   /** Lists all Leases or all candidates again, because the cache differs from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
@@ -49,8 +47,8 @@ interface LastDecision {
 }
 
 /**
- * A decision, and those of its actions that are not sent yet. The scheduler keeps both together to record the decision
- * only once, with its first action: a decision may count as a round of pings (rule 3).
+ * A decision, and those of its actions that are not sent yet. The decision is recorded only when its first action is
+ * sent: until then, a round of pings does not count as sent (rule 3).
  */
 interface Pending {
   readonly decision: Decision;
@@ -63,11 +61,11 @@ interface Pending {
 
 /** If a decision waits for a free slot for longer than this, the scheduler decides again. In ms. */
 const PENDING_VALID_MS = 250;
-/** A Lease that never had a leader lets Leases go first that begin to wait up to this time later, in ms (rule 9). */
-const FIRST_ELECTION_MS = 10_000;
 /**
- * Longest time between decisions about a settled Lease, in ms: a jump of the wall clock may end a priority unnoticed.
+ * In the queue, the wait of a Lease that never had a leader counts as this much shorter, in ms: other Leases go first.
  */
+const FIRST_ELECTION_MS = 10_000;
+/** Longest time between decisions about a settled Lease, in ms: after a wall-clock jump, a priority may end earlier. */
 const LONGEST_REST_MS = 60_000;
 const RETRY = { initialMs: 5, maxMs: 60_000 };
 
@@ -136,17 +134,12 @@ export class Scheduler {
     return this.#entries.get(key)?.last?.reason;
   }
 
-  /**
-   * Whether a renewal by the holder needs no decision: the Lease is held, and its next decision is already scheduled.
-   */
+  /** Whether a renewal by the holder needs no decision: the Lease is held, and its next decision is scheduled. */
   isSettled(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => SETTLED.has(reason));
   }
 
-  /**
-   * Whether a new candidate needs no decision: the Lease still waits for its first election, which includes it (rule
-   * 6).
-   */
+  /** Whether a new candidate needs no decision: the Lease waits for its first election, which includes it (rule 6). */
   isSettling(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => reason === 'FirstElectionSettling');
   }
@@ -180,9 +173,7 @@ export class Scheduler {
     return this.#idle.promise;
   }
 
-  /**
-   * Whether `isWanted` accepts the reason of the last decision, all its actions are sent, and no new decision is due.
-   */
+  /** Whether `isWanted` accepts the last decision's reason, all its actions are sent, and no new decision is due. */
   #waitsFor(key: LeaseKey, isWanted: (reason: Reason) => boolean): boolean {
     const { last, pending } = this.#entries.get(key) ?? {};
     if (last?.nextAt === undefined || pending) return false;
@@ -283,7 +274,9 @@ export class Scheduler {
     this.#act(key, entry, { decision, input, actions, validUntil: now + PENDING_VALID_MS });
   }
 
-  /** Stops waiting until the cache shows the last write. If the watch has missed the write, lists the objects again. */
+  /**
+   * Ends the wait for the cache to show the last write. If the watch has missed this write, lists the objects again.
+   */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;
     const { records, relist, clock } = this.#parts;
@@ -341,9 +334,7 @@ export class Scheduler {
     entry.waitsSince = undefined;
   }
 
-  /**
-   * Sends an action. The answer frees a slot for the most urgent waiting Lease, and makes the Lease of the action due.
-   */
+  /** Sends an action. The answer frees a slot for the most urgent waiting Lease, and makes the action's Lease due. */
   async #send(sender: SenderParts, key: LeaseKey, action: Action, pending: Pending): Promise<void> {
     const end = this.room.begin(key);
     end(await sendAction(sender, key, action, pending.decision, pending.input));
@@ -366,9 +357,7 @@ export class Scheduler {
   }
 }
 
-/**
- * Returns undefined for Infinity, which stands for an unknown time: an event, such as an answer, makes the Lease due.
- */
+/** Returns undefined for Infinity, which means that no time is known: an event will make the Lease due. */
 function finite(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }

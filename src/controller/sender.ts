@@ -31,10 +31,7 @@ export interface SenderParts {
   readonly observe: ObserveController;
 }
 
-/**
- * Sends one action and records its result. Resolves to false if the server gave no answer or is overloaded. Never
- * rejects.
- */
+/** Sends one action and records its result. Never rejects. Resolves to false without an answer or after an overload. */
 export async function sendAction(
   { clock, gate, records, write, observe, mayWrite }: SenderParts,
   key: LeaseKey,

@@ -15,9 +15,7 @@ interface TakeOverParts {
 
 /** Maximum wait until the watch shows our own lock, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/**
- * A Lease may be created and deleted unseen before a list. For this time after the list, its holder may lead, in ms.
- */
+/** A list may miss a Lease that was created and deleted before. For this time, in ms, its holder may still lead. */
 const RELISTED_LATELY_MS = 60_000;
 
 /**

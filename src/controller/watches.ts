@@ -17,8 +17,9 @@ interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'>
 }
 
 /**
- * After a replica has lost a source, it leaves the lock to other replicas for this time, in ms: a replica at another
- * API server may still have all sources. The replica releases the lock 13.5 s after the loss.
+ * After a replica has lost a source of candidates, it leaves the lock to other replicas for this time, in ms: a replica
+ * at another API server may still have all sources. The time is longer than the 13.5 s after which a holder that cannot
+ * elect releases the lock.
  */
 const YIELD_LOCK_MS = 20_000;
 
@@ -95,9 +96,7 @@ export class CandidateSourcesWatch {
     return this.#all.flatMap(({ reflectors }) => reflectors);
   }
 
-  /**
-   * Whether at least one source is available in `namespace`, and all candidates of the available sources are cached.
-   */
+  /** Whether `namespace` has an available source, and all candidates of its available sources are cached. */
   knows(namespace: string): boolean {
     const open = this.#all.filter((watch) => !watch.isUnavailable(namespace));
     return open.length > 0 && open.every((watch) => watch.knows(namespace));

@@ -127,7 +127,7 @@ export class LeaderLabels {
     try {
       await (key === SWEEP ? this.#sweep() : this.#follow(key));
     } catch {
-      // Failed requests are already reported.
+      // Retry after an unexpected error. Failed requests do not throw here: `#sweep` and `#write` handle them.
       this.#retryAt(key, this.#parts.clock.now() + UNREADY_MS);
     }
     this.#busy.delete(key);

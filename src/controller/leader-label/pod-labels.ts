@@ -30,9 +30,7 @@ export interface LabelWrite {
   readonly pod: PodReference;
 }
 
-/**
- * Returns the leader of the Lease; undefined if the Lease has no holder, or if the holder has not renewed its grant.
- */
+/** Returns the leader of a Lease; undefined without a holder, or while the holder has not renewed its grant. */
 export function leadershipOf(input: ElectionInput, at: Instant): Leadership | undefined {
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
@@ -59,10 +57,7 @@ export function decideLabels(known: KnownLabels, leadership: Leadership | undefi
 const PAGE_SIZE = 200;
 const PAGE_DEADLINE_MS = 30_000;
 
-/**
- * Returns the Pods of a namespace that have leader labels, by Lease. The namespace '' stands for all namespaces.
- * Rejects if a request fails.
- */
+/** Returns the Pods in a namespace ('': all namespaces) with leader labels, by Lease. Rejects if a request fails. */
 export async function findLabelled(
   client: KubernetesClient,
   namespace: string,

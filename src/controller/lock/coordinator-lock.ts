@@ -27,8 +27,8 @@ import {
 import type { LockCall } from './lock-storage.ts';
 
 /**
- * Maximum random addition to the retry period, as a share of this period. Because of it, replicas that started together
- * do not send all their requests together.
+ * Maximum random addition to the retry period, as a share of this period, so that replicas that started together do not
+ * send all their requests together.
  */
 const JITTER = 0.1;
 
@@ -58,13 +58,11 @@ export class CoordinatorLock {
   #renewedAt: Instant | undefined;
   /** Whether we have sent a claim. Then the Lease may name us, even if the answer was lost. */
   #mayHold = false;
-  /**
-   * We do not act before this time, because former holders may act until then. A later claim never makes it earlier.
-   */
+  /** We do not act before this time: a former holder may still act. A later claim never makes the time earlier. */
   #actFrom: Instant = Number.NEGATIVE_INFINITY;
   /**
    * The value of `#actFrom` before a claim that got a conflict. It is restored if the next read does not show us as the
-   * holder: the server has not applied the claim then.
+   * holder: in this case, the server has not applied the claim.
    */
   #actFromIfRefused: Instant | undefined;
   /** Set when the watch shows another holder during our write. The answer to the write is outdated then. */
@@ -183,13 +181,11 @@ export class CoordinatorLock {
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
     const sentAt = this.#options.clock.now();
     const formerActFrom = this.#actFrom;
-    // Set `#actFrom` before the answer arrives: the answer may be lost although the claim has replaced the former
-    // holder.
+    // Set `#actFrom` before the answer arrives: the answer may be lost although the server has applied the claim.
     if (decision.kind !== 'renew') this.#actFrom = Math.max(formerActFrom, decision.actFrom);
     this.#contested = false;
     this.#mayHold = true;
-    // If we crash before `#actFrom`, the next holder must also wait for the former holder. So our Lease lasts that
-    // long.
+    // If we crash before `#actFrom`, the next holder must wait until then, too. So the Lease must not expire earlier.
     const leaseDurationMs = Math.max(LEASE_DURATION_MS, this.#actFrom - sentAt);
     try {
       const answer = await this.#write({ holder: this.#options.identity, leaseDurationMs });

@@ -73,7 +73,8 @@ function isTakenEarly(
 }
 
 /**
- * Whether the holder itself released the lock. Other clients may empty it. Our replicas release only their own lock.
+ * Whether the holder itself released the lock: another client may have emptied the Lease instead. A release by one of
+ * our replicas is always genuine, because our replicas release only their own lock.
  */
 function isHoldersRelease(record: LockRecord, previous: LockObservation | undefined): boolean {
   if (!isReleased(record)) return false;

@@ -64,9 +64,7 @@ export function readLockRecord(lease: KubernetesObject): LockRecord {
   };
 }
 
-/**
- * Whether the record looks like a release by client-go or this program, not like a Lease that another client emptied.
- */
+/** Whether the record looks like a release by client-go or this program, not like a Lease emptied by another client. */
 export function isReleased(record: LockRecord): boolean {
   return record.holder === '' && record.leaseDurationMs === RELEASED.leaseDurationMs;
 }
@@ -95,8 +93,7 @@ export function withRecord(lease: KubernetesObject, change: RecordChange): Kuber
 
 function changedFields(spec: JsonObject, { holder, leaseDurationMs, wallTime }: RecordChange): JsonObject {
   const written = formatMicroTime(wallTime);
-  // Other replicas recognize a renewal by a changed renewTime, so change it even if our clock shows the same time
-  // again.
+  // Other replicas recognize a renewal by a changed renewTime, so change it even if our clock shows the same time.
   const renewTime = written === spec['renewTime'] ? formatMicroTime(wallTime + 1n) : written;
   const leaseDurationSeconds = Math.ceil(leaseDurationMs / 1000);
   const renewed = { holderIdentity: holder, leaseDurationSeconds, renewTime };

@@ -19,10 +19,7 @@ export type LockEvent =
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
   /** We release the lock because we cannot coordinate. */
   | { readonly kind: 'letGo' }
-  /**
-   * A request for the lock failed. The error may be a conflict: a single conflict is normal, repeated conflicts are
-   * not.
-   */
+  /** A request for the lock failed. If the error is a conflict: a single conflict is normal, repeated ones are not. */
   | { readonly kind: 'callFailed'; readonly call: LockCall; readonly error: unknown };
 
 export interface CoordinatorLockOptions {
@@ -31,7 +28,7 @@ export interface CoordinatorLockOptions {
   readonly identity: string;
   /** Whether to take the lock by force from a holder without our prefix. */
   readonly takeOver: boolean;
-  /** While it returns false, we do not claim the lock, and we release a lock that we hold after RENEW_DEADLINE_MS. */
+  /** While this returns false, we do not claim the lock, and release a lock that we hold after RENEW_DEADLINE_MS. */
   readonly canCoordinate?: () => boolean;
   /** Called when the kind, holder or activeAt of the state changes. Must not throw. */
   readonly onChange?: (state: LockState) => void;
