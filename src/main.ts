@@ -6,8 +6,8 @@ import { type Host, version } from './support/host.ts';
 import { systemClock } from './support/system-clock.ts';
 
 /**
- * Exits on a signal until a command sets its handlers: loading takes some time, and process 1 of a
- * container ignores signals without a handler.
+ * Exits on a signal. Used until a command sets its own handlers, because loading the command takes some time. Without
+ * any handler, process 1 of a container would ignore the signal.
  */
 function exitOnSignal(signal: NodeJS.Signals): void {
   process.exit(128 + constants.signals[signal]);
@@ -23,7 +23,7 @@ const host: Host = {
   env: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
-  // Accessing process.stdin opens it.
+  // Accessing process.stdin opens it, so only a command that reads its input may do so.
   get stdin() {
     return process.stdin;
   },
@@ -63,7 +63,7 @@ for (const output of [process.stdout, process.stderr]) {
   });
 }
 
-/** Grace period before the process exits with work in flight, in milliseconds. */
+/** After a command has ended: grace period for work in flight before the process exits, in milliseconds. */
 const EXIT_AFTER_MS = 250;
 
 // Loaded after the signal handlers are set, because this import takes most of the start time.
@@ -77,7 +77,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   stderr: process.stderr,
   async dispatch(command, input) {
     const code = await command.run(input, host);
-    // A DNS lookup or a credential plugin cannot be aborted.
+    // Do not wait for a DNS lookup or a credential plugin that is still running: it cannot be aborted.
     if (command.exitsSoon) setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
     return code ?? exitCode.ok;
   },

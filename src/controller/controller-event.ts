@@ -10,45 +10,45 @@ import type { Urgency } from './order-and-limit.ts';
 
 export type WatchedResource = 'leases' | 'leasecandidates';
 
-/** How long Leases wait for a decision, and for a free slot to write. */
+/** Events about Leases that wait for a decision or for a free slot, and about failed decisions. */
 type QueueEvent =
-  /** The scheduler processed a Lease that was due for `waitedMs`. It may have made no decision. */
+  /** The scheduler took `workMs` for a Lease that was due for `waitedMs`. The scheduler may have made no decision. */
   | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
-  /** A Lease got a free slot for its requests after it waited for `waitedMs`. */
+  /** The scheduler sends the first request of a decision. Before that, the Lease waited `waitedMs` for a free slot. */
   | { readonly type: 'sending'; readonly urgency: Urgency; readonly waitedMs: number }
-  /** A decision threw an error. The scheduler retries it with backoff. */
+  /** A decision threw an error. The scheduler decides again after a backoff. */
   | { readonly type: 'decisionFailed'; readonly key: LeaseKey; readonly error: unknown };
 
 /** The decisions about Leases and their results. */
 type DecisionEvent =
-  /** A decision was made from `input` and is not applied yet. */
+  /** The scheduler has made a decision from `input`. The actions of the decision are not sent yet. */
   | {
       readonly type: 'decided';
       readonly key: LeaseKey;
       readonly decision: Decision;
       readonly input: ElectionInput;
     }
-  /** A decision was delayed, because the decisions about the Lease have used up their budget. */
+  /** The scheduler delays the next decision about the Lease: earlier decisions have used up the Lease's time budget. */
   | { readonly type: 'heldBack'; readonly key: LeaseKey }
   | WriteEvent
-  /** The Lease and all its candidates are gone. */
+  /** The controller forgets a Lease, because the Lease and all its candidates are gone. */
   | { readonly type: 'forgotten'; readonly key: LeaseKey };
 
 export interface WriteEvent {
   readonly type: 'written';
   readonly key: LeaseKey;
   readonly action: Action;
-  /** The decision, with only this action. */
+  /** The decision that led to the write. Its `actions` contain only `action`. */
   readonly decision: Decision;
   readonly input: ElectionInput;
-  /** Undefined after a success. */
+  /** Why the write failed; undefined after a success. */
   readonly error: unknown;
-  /** The Lease after the write. */
+  /** The Lease in the server's answer; undefined after a failure, and for pings and deletions. */
   readonly lease: Lease | undefined;
 }
 
 export type WatchEvent =
-  /** All LeaseCandidates of one source are cached. */
+  /** All LeaseCandidates that the API server serves in `apiVersion` are now cached. */
   | { readonly type: 'synced'; readonly apiVersion: CandidateApiVersion }
   /** The API server no longer serves the watched version of LeaseCandidates. */
   | { readonly type: 'gone'; readonly apiVersion: CandidateApiVersion }
@@ -61,11 +61,14 @@ export type WatchEvent =
       readonly resource: WatchedResource;
       readonly observation: ReflectorObservation;
     }
-  /** The Lease or one of its candidates has changed, usually by a renewal of the holder. */
+  /** The Lease or one of its candidates has changed. `isRenewalOnly`: the holder has only renewed the Lease. */
   | { readonly type: 'seen'; readonly key: LeaseKey; readonly isRenewalOnly: boolean }
-  /** A native and a custom candidate for the Lease have the same name. Only one of them counts. */
+  /** A native and a custom candidate for the Lease have the same name. Only one of them takes part in elections. */
   | { readonly type: 'twinSeen'; readonly key: LeaseKey; readonly name: string }
-  /** The candidate has an invalid priority annotation, `name: "value"`. The annotation is ignored (rule 16). */
+  /**
+   * The candidate `name` has an invalid priority annotation, which the coordinator ignores (rule 16). `annotation`
+   * contains the name and the value of the annotation.
+   */
   | {
       readonly type: 'priorityUnreadable';
       readonly key: LeaseKey;
@@ -77,7 +80,10 @@ type CoordinatorLockEvent =
   | { readonly type: 'lockChanged'; readonly state: LockState }
   | { readonly type: 'lockEvent'; readonly event: LockEvent }
   | { readonly type: 'lockWatchFailed'; readonly error: unknown; readonly context: ReflectorErrorContext }
-  /** Sent when the coordinator begins to refuse the lock's namespace. */
+  /**
+   * The coordinator has begun to refuse the namespace of its lock, and writes nothing: the built-in controller, which
+   * uses the lock in kube-system, could elect at the same time.
+   */
   | { readonly type: 'lockRefused'; readonly reason: string };
 
 /** Events for the observers of a controller: logs, metrics and the status page. */
@@ -85,10 +91,10 @@ export type ControllerEvent = QueueEvent | DecisionEvent | WatchEvent | Coordina
 
 export type EventOf<Type extends ControllerEvent['type']> = Extract<ControllerEvent, { type: Type }>;
 
-/** Must not throw. */
+/** Receives each event of a controller. Must not throw. */
 export type ObserveController = (event: ControllerEvent) => void;
 
-/** Whether a write to a Lease or the deletion of a candidate succeeded. Pings do not count. */
+/** Whether the event reports a successful write to a Lease or a successful deletion of a candidate. False for pings. */
 export function isApplied({ action, error }: WriteEvent): boolean {
   return error === undefined && action.kind !== 'PingCandidate';
 }

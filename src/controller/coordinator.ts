@@ -14,15 +14,18 @@ import { replicaIdentity } from './lock/lock-record.ts';
 import { createApiLockStorage } from './lock/lock-storage.ts';
 import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 
-/** Maximum connections for election writes and discovery, see ADR 4. Lists and watches do not count. */
+/** Maximum connections for election writes and discovery (ADR 4). Lists and watches have their own connections. */
 export const CONNECTIONS = 32;
-/** Maximum connections for the lock, and for labels: elections must not delay the lock or wait for labels. */
+/**
+ * Maximum connections of the client for the lock, and of the client for labels. The lock and the labels have their own
+ * clients, so that elections neither delay the lock nor wait for labels.
+ */
 const OTHER_CONNECTIONS = 2;
-/** Grace period for writes in flight before the coordinator closes their client, in ms. */
+/** When the coordinator stops: grace period for writes in flight before the coordinator closes their client, in ms. */
 const DRAIN_MS = 1000;
 /** Additional grace period after which the closed client aborts the remaining requests, in ms. */
 const ABORT_AFTER_MS = 500;
-/** Maximum wait for the lock's release, in ms. If the release fails, the lock is held until it expires. */
+/** Maximum wait for the release of the lock, in ms. Without a release, standbys have to wait until the lock expires. */
 const RELEASE_MS = 1500;
 /** All election writes end within this time after `stop()` was called, in ms. */
 export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;
@@ -42,13 +45,13 @@ export interface CoordinatorSettings extends ElectionSettings {
 
 export interface CoordinatorParts {
   readonly clock: Clock;
-  /** Creates a client. The coordinator closes it. */
+  /** Creates a client with at most this number of connections. The coordinator closes the client. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: CoordinatorSettings;
   readonly observe: ObserveController;
 }
 
-/** The election controller with its lock. */
+/** One replica of this program: the election controller, with its lock and its leader labels. */
 export type Coordinator = ReturnType<typeof assembleCoordinator>;
 
 export function assembleCoordinator(parts: CoordinatorParts) {
@@ -63,7 +66,8 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     parts.observe(event);
   };
   const lockClient = settings.dryRun ? undefined : connect(OTHER_CONNECTIONS);
-  // A separate lock is allowed only after discovery has shown that the built-in controller cannot elect.
+  // If the lock is not in kube-system, the built-in controller does not see it, and could elect at the same time. Such
+  // a lock is allowed only after discovery has shown that the built-in controller cannot elect.
   const mayLock = () => !isSeparateLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
   const lock =
     lockClient &&
@@ -88,7 +92,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     });
   const mayWrite = () => lock === undefined || (mayLock() && lock.isActive());
   let isRefused = false;
-  /** The reason to refuse the lock's namespace and to write nothing; undefined if there is none. */
+  /** Returns why to refuse the namespace of the lock and to write nothing; undefined if there is no reason to do so. */
   const refusal = () => {
     const served = controller.candidateApis.find((api) => sourceOf(api) === 'native');
     if (lock === undefined || mayLock() || served === undefined) return undefined;
@@ -139,10 +143,13 @@ export function assembleCoordinator(parts: CoordinatorParts) {
       const connections = Math.min(CONNECTIONS, settings.workers);
       if (lock) void keepConnectionsOpen(client, clock, connections, stopping.signal);
     },
-    /** Stops all work, releases the lock, and closes all connections. Aborts late requests, so it takes at most 3 s. */
+    /**
+     * Stops all work, releases the lock, and closes all connections. Aborts requests that do not end in time, so that
+     * the stop takes at most 3 s.
+     */
     async stop() {
       stopping.abort();
-      // Release the lock as soon as no write is in flight, because a standby waits for it.
+      // Wait only until no write is in flight, then release the lock: a standby waits for the lock.
       await within(clock, DRAIN_MS, Promise.all([controller.stop(), labels?.stop()]));
       await Promise.all([client.close(ABORT_AFTER_MS), labelClient?.close(ABORT_AFTER_MS)]);
       await within(clock, RELEASE_MS, lock?.stop());
@@ -151,7 +158,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
   };
 }
 
-/** Interval of requests on each connection, in ms. Shorter than the time after which an idle connection is closed. */
+/** Interval of the requests that keep connections open, in ms: 10 s less than the client keeps an idle connection. */
 const KEEP_OPEN_INTERVAL_MS = KEEP_ALIVE_MS - 10_000;
 const KEEP_OPEN_REQUEST = {
   method: 'GET',
@@ -161,9 +168,10 @@ const KEEP_OPEN_REQUEST = {
 } as const;
 
 /**
- * Keeps connections open until `signal` aborts: sends a small request on each idle connection. If many Leases lose their
- * leaders at once, opening connections would cost more than all the writes: a TLS handshake takes several times as long
- * as a write. A write never waits for these requests: if they use all connections, the write aborts one of them.
+ * Keeps connections open until `signal` aborts: sends a small request on each idle connection. If many Leases lose
+ * their leaders at once, opening connections would cost more than all the writes: a TLS handshake takes several times
+ * as long as a write. A write never waits for these requests: if they use all connections, the write aborts one of
+ * them.
  */
 export async function keepConnectionsOpen(
   client: Pick<KubernetesClient, 'request'>,
@@ -172,9 +180,9 @@ export async function keepConnectionsOpen(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    // Send all of them at once: sequential requests would share one connection.
+    // Send all requests at once: sequential requests would use the same connection.
     const uses = Array.from({ length: connections }, () => client.request({ ...KEEP_OPEN_REQUEST, signal }));
-    // Ignore errors: other requests report them.
+    // Ignore errors: the same problem also makes writes and watches fail, and these report it.
     await Promise.allSettled(uses);
     await sleep(clock, KEEP_OPEN_INTERVAL_MS, signal);
   }

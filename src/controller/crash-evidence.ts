@@ -19,17 +19,17 @@ interface EvidenceWatchParts {
   readonly clock: Clock;
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
-  /** Called when a container of the Pod has started or ended. */
+  /** Called when this process first sees a Pod, and when one of its containers has started or ended. */
   readonly onPodChange: (pod: Pod) => void;
-  /** Called when a Namespace has turned crash evidence for its plain electors on or off. */
+  /** Called when a Namespace gets or loses the annotation that asks for crash evidence about plain electors. */
   readonly onNamespaceChange: (namespace: string) => void;
   readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
 }
 
-/** The Pods with one hostname. */
+/** The known Pods with a given hostname or name. */
 interface HostEntry {
   readonly uids: readonly string[];
-  /** The last time when several Pods had the hostname; undefined if this process never saw several. */
+  /** When a Pod with this hostname last disappeared while another one remained; undefined if this never happened. */
   readonly sharedAt: Instant | undefined;
 }
 
@@ -38,9 +38,10 @@ const NO_PODS: HostEntry = { uids: [], sharedAt: undefined };
 type ObservedNamespace = Readonly<{ name: string; isAsking: boolean }>;
 
 /**
- * Watches Pods for proof that a holder has ended, and Namespaces for the annotation that asks for this proof
- * (rule 17). Elections do not wait for these watches: without Pods, Leases expire as usual. With `namespaces`
- * set, the coordinator has no permission to watch Namespaces, so only annotations of Leases count.
+ * Watches Pods for proof that a holder has ended, and Namespaces for the annotation that asks for this proof about
+ * plain electors (rule 17). Elections do not wait for these watches: until the Pod of a holder is cached, its Lease
+ * expires as usual. If the coordinator is limited to some `namespaces`, it has no permission to watch Namespaces, so
+ * only the annotations of Leases count.
  */
 export class EvidenceWatch {
   readonly #parts: EvidenceWatchParts;
@@ -101,7 +102,7 @@ export class EvidenceWatch {
   #onPod({ type, object, previous }: ReflectorEvent<ObservedPod>): void {
     const { pod } = object;
     if (previous && previous.pod.uid !== pod.uid) this.#drop(previous.pod);
-    // The deletion of a Pod does not prove that the holder has ended (rule 17).
+    // Do not call `onPodChange`: the deletion of a Pod does not prove that the holder has ended (rule 17).
     if (type === 'deleted') {
       this.#drop(pod);
       return;
@@ -119,7 +120,7 @@ export class EvidenceWatch {
     this.#byUid.delete(pod.uid);
     for (const host of hostnamesOf(pod)) {
       const left = (this.#hosts.get(host) ?? NO_PODS).uids.filter((uid) => uid !== pod.uid);
-      // The process of a deleted Pod may still run, so the hostname counts as shared until now.
+      // A holder that acquired its Lease before now may be the process of the deleted Pod, and may still run.
       if (left.length > 0) this.#hosts.set(host, { uids: left, sharedAt: this.#parts.clock.now() });
       else this.#hosts.delete(host);
     }
@@ -134,7 +135,7 @@ export class EvidenceWatch {
   }
 }
 
-/** Whether a container instance has started or ended. Most changes of a Pod are in other fields. */
+/** Whether the Pod has replaced another one, or a container instance has started or ended. Nothing else is proof. */
 function haveChanged(previous: ObservedPod, { pod, seenRunning, endSeenAt }: ObservedPod): boolean {
   return (
     previous.pod.uid !== pod.uid ||

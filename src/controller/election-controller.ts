@@ -42,7 +42,10 @@ export interface ElectionControllerParts extends Pick<SenderParts, 'clock' | 'ma
   readonly onCanElectChange?: () => void;
 }
 
-/** Tells the scheduler which Leases may need a decision. A standby watches too, to know the age of records (rule 8). */
+/**
+ * Watches Leases and candidates, and tells the scheduler which Leases may need a decision. A standby watches, too, so
+ * that it knows since when each holder has not renewed its Lease (rule 8).
+ */
 export class ElectionController {
   readonly scheduler: Scheduler;
   readonly #parts: ElectionControllerParts;
@@ -51,7 +54,7 @@ export class ElectionController {
   readonly #candidates: CandidateSourcesWatch;
   /** Undefined unless the controller uses crash evidence (rule 17). */
   readonly #evidence: EvidenceWatch | undefined;
-  /** Namespaces that were synced at least once; '' stands for all namespaces. */
+  /** Namespaces whose Leases and candidates were all cached at least once; '' stands for all namespaces. */
   readonly #known = new Set<string>();
   readonly #takeOver: TakeOver;
   #tookOverAt: Instant = Number.NEGATIVE_INFINITY;
@@ -93,8 +96,8 @@ export class ElectionController {
       maxInFlight: parts.workers,
       mayWrite: parts.mayWrite,
       observe,
-      // Make no decision before the first list: objects that exist are not cached yet. At the end of a list
-      // or of a take-over, the controller enqueues all Leases.
+      // Make no decision before the first lists and the take-over have ended: until then, the cache may be incomplete
+      // or outdated. Afterwards, the controller enqueues all Leases.
       isCached: (key) => this.knows(splitLeaseKey(key).namespace) && !this.#takeOver.isPending,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
     });
@@ -111,13 +114,13 @@ export class ElectionController {
     await Promise.all([this.#candidates.stop(), this.#leases.stop(), this.#evidence?.stop()]);
   }
 
-  /** Call this when the process becomes the coordinator. `own` is its lock, if there is one. */
+  /** Call this when the process becomes the coordinator. `own`: the lock as the process last wrote it. */
   takeOver(own?: OwnLock): void {
     this.#tookOverAt = this.#parts.clock.now();
     this.#takeOver.begin(own);
   }
 
-  /** Infinity while this process is not the coordinator. */
+  /** Returns when this process became the coordinator; Infinity while it is not the coordinator. */
   #coordinatesSince(): Instant {
     return this.#parts.mayWrite() ? this.#tookOverAt : Number.POSITIVE_INFINITY;
   }
@@ -137,7 +140,10 @@ export class ElectionController {
     return resource === 'leases' ? this.#leases.knowsAll() : this.#candidates.hasSynced();
   }
 
-  /** Whether this process can elect and has not just lost a source. If not, it leaves the lock to others (rule 10). */
+  /**
+   * Whether all objects of at least one namespace are cached, and this replica has not just lost a source of
+   * candidates. If not, this replica leaves the lock to other replicas (rule 10).
+   */
   canElect(): boolean {
     const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));
     return knowsAny && !this.#candidates.hasJustLostSource;
@@ -157,13 +163,13 @@ export class ElectionController {
     return { ...this.scheduler.kept, memories: this.#records.size };
   }
 
-  /** Surveys all Leases that have candidates. `known`: the redundancy from the last survey. */
+  /** Surveys all Leases that have candidates. `known`: the redundant candidates that the last survey found. */
   survey(known?: ElectionsSurvey['redundancy']): Promise<ElectionsSurvey> {
     return surveyElections(unhurried(this.elections(), this.#parts.clock), known);
   }
 
   elections(): Iterable<SurveyedElection> {
-    // Decisions that were made before the loss of the lock are outdated.
+    // After the loss of the lock, give no reasons: the last decisions are outdated.
     const isDeciding = this.#parts.mayWrite();
     return surveyEach(
       this.#records,
@@ -184,7 +190,10 @@ export class ElectionController {
     return this.#records.gatherHolder(key);
   }
 
-  /** The last data or bookmark of the watch that is silent longest; undefined until every watch got one. */
+  /**
+   * Returns when the watch that has been silent for the longest time last received data; undefined until every watch
+   * has received data. A missing source of candidates counts as silent since its loss (rule 13).
+   */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
     const heard = (resource === 'leases' ? all : reflectors).map(({ lastActivity }) => lastActivity);
@@ -192,7 +201,7 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /** The time when a watch broke: changes since then may be missing. Undefined while no watch is broken. */
+  /** Returns since when a watch is closed: changes since then may be missing. Undefined while all watches are open. */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
@@ -209,7 +218,7 @@ export class ElectionController {
       this.#known.add(namespace);
       this.#records.seeBeginning(this.#records.hasLock() ? 'firstList' : 'firstEver', namespace, this.#now());
     }
-    // Without the lock, skip this: the take-over enqueues all Leases.
+    // Without the lock, enqueue nothing now: when this process becomes the coordinator, it enqueues all Leases.
     if (this.#parts.mayWrite()) this.#enqueueAll();
     this.#parts.onCanElectChange?.();
   }
@@ -288,9 +297,13 @@ export class ElectionController {
     observe({ type: 'seen', key, isRenewalOnly: false });
   }
 
-  /** Whether a renewal needs no decision: the candidate was alive before, and its Lease is settled. */
+  /**
+   * Whether a renewal of a candidate needs no decision: the candidate was valid and had answered all pings before, and
+   * the Lease has a holder and is already scheduled for its next decision.
+   */
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
-    // If renewTime is before pingTime, the candidate's clock was set back, so it needs another ping (rule 2).
+    // If renewTime is before pingTime, the candidate's clock may have been set back. The candidate then needs another
+    // ping, in the new time of its clock (rule 2).
     if (pingTime > renewTime) return false;
     const { settings, clock } = this.#parts;
     const known = this.#records.observed(key, name);

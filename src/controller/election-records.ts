@@ -20,15 +20,21 @@ import type { EvidenceWatch } from './crash-evidence.ts';
 import { isLock } from './other-locks.ts';
 import { MISSING_FOR_MS } from './watches.ts';
 
-/** The Leases, candidates and observations, indexed by Lease: no decision scans a namespace (rule 1). */
+/**
+ * Stores the Leases, their candidates, and what this process has observed of both. Everything is indexed by Lease, so
+ * that no decision scans a namespace (rule 1).
+ */
 export class ElectionRecords {
   readonly settings: ElectionSettings;
   readonly #leases = new Map<LeaseKey, Lease>();
   readonly #memories = new Map<LeaseKey, LeaseMemory>();
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /** Candidates that do not count, because another one for the Lease has the same name (rule 13). */
+  /** Candidates that take no part in elections, because another candidate for the Lease has the same name (rule 13). */
   readonly #twins = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /** For each lost source: until this time, its candidates may still exist, although they are not visible (rule 13). */
+  /**
+   * For each source that the server no longer serves: until this time, this process assumes that candidates of the
+   * source exist, although it cannot see them (rule 13).
+   */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
   /** Deleted Leases, with the time after which their memory can be dropped. */
@@ -36,7 +42,7 @@ export class ElectionRecords {
 
   /** The Leases with a candidate in a Pod, by the Pod's uid (rule 17). */
   readonly #leasesOfPods = new Map<string, Set<LeaseKey>>();
-  /** The Leases that ask for crash evidence about a plain elector, by the host in its identity (rule 17). */
+  /** The Leases that ask for crash evidence about a plain elector, by the host in the holder's identity (rule 17). */
   readonly #leasesOfHosts = new Map<string, Set<LeaseKey>>();
   /** The hosts in {@link #leasesOfHosts}, by Lease. */
   readonly #hosts = new Map<LeaseKey, string>();
@@ -48,7 +54,10 @@ export class ElectionRecords {
     this.#evidence = evidence;
   }
 
-  /** Stores a Lease, or its deletion (undefined). `isNewcomer`: a list shows the Lease for the first time. */
+  /**
+   * Stores a Lease; undefined if it was deleted. `coordinatingSince`: set if a list shows this state, see
+   * {@link observeLease}. `isNewcomer`: a list after the first one shows a Lease that this process did not know.
+   */
   seeLease(
     key: LeaseKey,
     lease: Lease | undefined,
@@ -65,7 +74,10 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /** Records that this process now sees all changes of Leases in `namespace` (rule 8). '': all namespaces. */
+  /**
+   * Records that this process sees all changes of Leases in `namespace` from now on, but may have missed earlier
+   * changes (rule 8). '' stands for all namespaces.
+   */
   seeBeginning(beginning: Beginning, namespace: string, now: Now): void {
     for (const key of this.#candidates.keys()) {
       if (namespace !== '' && splitLeaseKey(key).namespace !== namespace) continue;
@@ -73,7 +85,7 @@ export class ElectionRecords {
     }
   }
 
-  /** Stores a changed candidate. `isNew`: it was created while this process watched. */
+  /** Stores a new or changed candidate. `isNew`: the candidate was created while this process watched. */
   seeCandidate(candidate: LeaseCandidate, now: Now, isNew = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const known = this.#entriesOf(key, candidate.name);
@@ -107,7 +119,7 @@ export class ElectionRecords {
     return this.#twins.get(key)?.has(name) ?? false;
   }
 
-  /** Stores whether the server drops fields of Leases, as its answer to a write shows (rule 14). */
+  /** Stores whether the server drops strategy and preferredHolder of Leases, as an answer has shown (rule 14). */
   seeFieldsDropped(dropsFields: boolean): void {
     this.#dropsFields = dropsFields;
   }
@@ -121,7 +133,7 @@ export class ElectionRecords {
     };
   }
 
-  /** Like {@link gather}, but with the holder as the only candidate. Takes constant time. */
+  /** Returns a Lease with its memory and only the holder's candidate. Takes constant time, unlike {@link gather}. */
   gatherHolder(key: LeaseKey): ElectionInput {
     const memory = this.#memories.get(key) ?? noMemory;
     const holder = this.observed(key, memory.record?.holder ?? '');
@@ -136,7 +148,10 @@ export class ElectionRecords {
     };
   }
 
-  /** The Leases with a candidate in the Pod, and the Leases in {@link #leasesOfHosts} with a hostname of the Pod. */
+  /**
+   * Yields the Leases with a candidate in the Pod, and the Leases that ask for crash evidence and whose holder has a
+   * hostname of the Pod in its identity.
+   */
   *leasesOfPod(pod: Pod): IterableIterator<LeaseKey> {
     yield* this.#leasesOfPods.get(pod.uid) ?? [];
     for (const host of hostnamesOf(pod)) yield* this.#leasesOfHosts.get(host) ?? [];
@@ -151,7 +166,7 @@ export class ElectionRecords {
     return this.#hosts.has(key);
   }
 
-  /** Call this when a Namespace has turned crash evidence on or off. */
+  /** Call this when a Namespace gets or loses the annotation that asks for crash evidence. */
   seeNamespace(namespace: string): void {
     for (const [key, lease] of this.#leases) if (lease.namespace === namespace) this.#indexHost(key, lease);
   }
@@ -181,12 +196,12 @@ export class ElectionRecords {
     };
   }
 
-  /** Whether the Lease, a candidate or a memory of them is stored. */
+  /** Whether the Lease, one of its candidates or its memory is stored. */
   has(key: LeaseKey): boolean {
     return this.#memories.has(key) || !this.#isGone(key);
   }
 
-  /** Number of memories, including those of deleted Leases. */
+  /** Number of Leases with a stored memory, including deleted Leases. */
   get size(): number {
     return this.#memories.size;
   }
@@ -195,13 +210,16 @@ export class ElectionRecords {
     return this.#leases.get(key);
   }
 
-  /** Returns the candidate with this name and `uid`; without `uid`, the one of this name that counts. */
+  /**
+   * Returns the candidate with this name and `uid`. Without `uid`, returns the candidate with this name that takes part
+   * in elections (rule 13).
+   */
   observed(key: LeaseKey, name: string, uid?: string): ObservedCandidate | undefined {
     if (uid === undefined) return this.#candidates.get(key)?.get(name);
     return this.#entriesOf(key, name).find(({ candidate }) => candidate.uid === uid);
   }
 
-  /** Whether the Lease of a lock exists, held or not. It shows that a coordinator has run before. */
+  /** Whether the Lease of a coordinator's lock exists, held or not: if so, a coordinator has run before. */
   hasLock(): boolean {
     return this.#leases.keys().some(isLock);
   }
@@ -222,7 +240,7 @@ export class ElectionRecords {
     }
   }
 
-  /** All Leases with candidates. The Lease itself may not exist. */
+  /** The keys of all Leases that have candidates, even if the Lease itself does not exist. */
   contestedLeases(): IterableIterator<LeaseKey> {
     return this.#candidates.keys();
   }
@@ -233,7 +251,7 @@ export class ElectionRecords {
     if (next !== memory) this.#memories.set(key, next);
   }
 
-  /** Updates the observation, unless a candidate with another uid has replaced this one. */
+  /** Updates the observation of a candidate. Does nothing if a candidate with another uid has replaced it. */
   updateObservation(
     key: LeaseKey,
     candidate: { readonly name: string; readonly uid: string },
@@ -245,7 +263,7 @@ export class ElectionRecords {
     byName.get(key)?.set(candidate.name, { ...known, observation: update(known.observation) });
   }
 
-  /** Returns the candidates with this name: the one that counts, then its twin. */
+  /** Returns the candidates with this name: first the one that takes part in elections, then its twin. */
   #entriesOf(key: LeaseKey, name: string): readonly ObservedCandidate[] {
     return [this.#candidates.get(key)?.get(name), this.#twins.get(key)?.get(name)].filter(
       (entry) => entry !== undefined,
@@ -274,7 +292,7 @@ export class ElectionRecords {
     }
   }
 
-  /** Drops memories of deleted Leases, but not while a former holder may lead or disturb others (rule 8). */
+  /** Drops the memories of deleted Leases whose former holders can no longer lead, nor release the Lease (rule 8). */
   #forgetIfGone(key: LeaseKey, now: Now): void {
     let due = this.#deletedLeases.popDue(now.monotonic);
     for (; due !== undefined; due = this.#deletedLeases.popDue(now.monotonic)) {
@@ -293,8 +311,9 @@ export class ElectionRecords {
 }
 
 /**
- * Compares two candidates with one name (rule 13). The candidate with the last observed renewal sorts first.
- * If no renewal was observed, the later renewTime does: one clock wrote both. On a tie, the native one does.
+ * Compares two candidates with the same name (rule 13). The candidate whose renewal this process saw last comes first.
+ * If this process saw no renewal, the candidate with the later renewTime comes first: one program wrote both times. If
+ * the times are equal, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

@@ -19,7 +19,7 @@ const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle
 
 const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired']);
 
-/** Time for which a loss of redundancy counts, in ms. */
+/** A redundant candidate that stopped answering counts as lost for this time after its last renewal, in ms. */
 const REDUNDANCY_MISSED_MS = 24 * 60 * 60_000;
 
 /** Kubernetes' default: all pods of a stopped component end within this time, in ms. */
@@ -37,9 +37,9 @@ export interface ElectionsSurvey {
   readonly leases: number;
   /** Leases without a leader, except Leases whose candidates have all shut down. */
   readonly unled: readonly UnledLease[];
-  /** Number of Leases with only the holder left, because the other candidates stopped answering. */
+  /** Number of Leases without a possible successor of the holder, because redundant candidates stopped answering. */
   readonly withoutSuccessor: number;
-  /** Input of the next survey. */
+  /** The redundant candidates. The next survey needs them as its input. */
   readonly redundancy: Redundancy;
   /** Number of Leases by the reason of their last decision. */
   readonly reasons: ReadonlyMap<Reason, number>;
@@ -69,7 +69,7 @@ export function* surveyEach(
   }
 }
 
-/** @param known the redundancy from the last survey */
+/** @param known the redundant candidates that the last survey found */
 export async function surveyElections(
   elections: Iterable<SurveyedElection> | AsyncIterable<SurveyedElection>,
   known: Redundancy = new Map(),
@@ -92,7 +92,7 @@ export async function surveyElections(
   for await (const { key, input, tenure, standings, now, reason } of elections) {
     for (const { state } of standings) candidates[state]++;
     if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-    // Ignore a candidate that only finalizers keep.
+    // Ignore deleted candidates that exist only because of their finalizers.
     const left = standings.filter(({ state }) => state !== 'Deleting');
     if (left.length === 0) continue;
     leases++;
@@ -109,13 +109,13 @@ export async function surveyElections(
   return { leases, unled, withoutSuccessor, redundancy, reasons, candidates };
 }
 
-/** Whether a candidate has shut down: it released the Lease and has not renewed since. */
+/** Whether a candidate has shut down: it released the Lease, and has not renewed its LeaseCandidate since. */
 function hasReleased({ candidate, observation, isHolder }: Standing, { memory }: ElectionInput): boolean {
   const releasedAt = memory.withdrawals.get(candidate.name);
   return releasedAt !== undefined && !isHolder && observation.unchangedSince <= releasedAt;
 }
 
-/** Returns the redundant candidates that stopped answering. */
+/** Returns the redundant candidates that stopped answering and last renewed less than a day ago. */
 function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Instant): readonly Standing[] {
   return standings.filter(
     (standing) =>
@@ -126,9 +126,10 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 }
 
 /**
- * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero: the leader
- * has released the Lease, and the other candidates (`present`) ended within the grace period. If all of them
- * (`lost`) fell silent before the release, they count as hanging, not as stopped.
+ * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero: the leader has
+ * released the Lease, and all other candidates (`present`) ended within the grace period. False if redundant candidates
+ * (`lost`) stopped answering long before the release, and only the leader was left at the release: these candidates
+ * were not stopped, but hang.
  */
 function hasShutDown(
   left: readonly Standing[],
@@ -148,7 +149,10 @@ function hasShutDown(
   return lost.every(wasThere) || left.filter(wasThere).length > 1;
 }
 
-/** Time of the last release. If this process did not see it, the renewTime of the Lease. */
+/**
+ * Returns when the Lease was last released; undefined if it was not released. If this process did not see the release,
+ * uses the renewTime of the Lease.
+ */
 function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   const { record, withdrawals } = memory;
   if (withdrawals.size > 0) return Math.max(...withdrawals.values());
@@ -160,7 +164,7 @@ function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   return Math.min(record.since, now.monotonic - Number(now.wall - record.renewTime) / 1000);
 }
 
-/** When this process saw the Lease lose its holder; undefined if the Lease is held, or if the process did not see it. */
+/** Returns when the Lease lost its holder; undefined if the Lease is held, or if this process did not see the loss. */
 export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant | undefined {
   if (tenure.kind !== 'vacant') return undefined;
   switch (tenure.need) {

@@ -4,14 +4,14 @@ import { type Action, type Decision, grantIn, isLeaseWrite } from '../election/d
 import type { Clock, Instant } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 
-/** From the most urgent to the least urgent (rule 9). */
+/** The urgency classes of requests, most urgent first (rule 9). */
 export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeeping'] as const;
 
 /**
  * - `grant`: gives the Lease to a candidate.
- * - `preference`: sets or removes preferredHolder, the strategy or a fence, or pings the preferredHolder.
- * - `vacant`: pings while the Lease has no holder.
- * - `expiry`: pings candidates before the Lease expires, or pings a candidate that is better than the holder.
+ * - `preference`: all other writes to a Lease, for example of preferredHolder, and pings to the preferredHolder.
+ * - `vacant`: pings while the Lease has no valid holder.
+ * - `expiry`: pings shortly before a Lease expires, and pings to a candidate that may be better than the holder.
  * - `housekeeping`: all other pings, and deletions of candidates.
  */
 export type Urgency = (typeof URGENCIES)[number];
@@ -31,12 +31,15 @@ export function urgencyOf(action: Action, { reason }: Decision): Urgency {
   return PING_URGENCIES[action.purpose];
 }
 
-/** Distance of the sort keys of two levels, in ms. No process runs for so long, so the levels never mix. */
+/** Distance between the sort keys of two levels, in ms. No process runs for so long, so the levels never overlap. */
 const LEVEL_MS = 1e13;
 
-/** Serves namespaces in turn (rule 9). In a namespace, the lowest level is first, then the longest wait. */
+/**
+ * A queue of keys that serves the namespaces in turn (rule 9). Within a namespace, the keys with the lowest level come
+ * first. Among these, the key that has waited longest comes first.
+ */
 export class FairKeys {
-  /** In the order of their turns. */
+  /** The keys of each namespace. The namespaces are in the order of their turns. */
   readonly #namespaces = new Map<string, DeadlineHeap>();
 
   set(key: string, namespace: string, level: number, since: Instant): void {
@@ -67,8 +70,8 @@ const FAST_MS = 250;
 /** An answer slower than this, in ms, lowers the limit. */
 const SLOW_MS = 1000;
 /**
- * A server behind a slow webhook or network is slow at any load. Fewer requests would not make it faster. Therefore both
- * bounds are at least these multiples of the quickest answer of the last minute.
+ * A server behind a slow webhook or network is slow at any load, and fewer requests would not make it faster.
+ * Therefore, FAST_MS and SLOW_MS are raised to these multiples of the quickest answer of the last 30 to 60 s.
  */
 const FAST_FACTOR = 1.25;
 const SLOW_FACTOR = 2;
@@ -79,7 +82,8 @@ const MIN_LIMIT = 8;
 
 /**
  * The share of the current limit that requests of each urgency may use, so that more urgent requests find a free slot.
- * For grants, only the highest limit applies: they are few, and a cluster without leaders needs them.
+ * Grants are not limited by the current limit, only by its maximum: grants are few, and Leases without a leader wait
+ * for them.
  */
 const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
   preference: 1,
@@ -89,16 +93,16 @@ const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
 };
 
 /**
- * Limits the requests in flight to a number that the server answers quickly (rule 9). After each round of fast answers
- * that used the whole limit, the limit grows by one. If answers are late or missing, the limit shrinks by a quarter, at
- * most once a round.
+ * Limits the requests in flight to a number that the server answers quickly (rule 9). A limit of n grows by one after n
+ * fast answers. If answers are late or missing, the limit shrinks by a quarter, but only once for all requests that
+ * were in flight together.
  */
 export class RequestLimit {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #max: number;
   #limit: number;
   #shrunkAt: Instant = Number.NEGATIVE_INFINITY;
-  /** The quickest answers of this window and of the previous window, in ms. The first window assumes a quick server. */
+  /** The quickest answers of this window and the previous one, in ms. The first window assumes 0 for the previous. */
   #quickest = { before: 0, now: 0, since: Number.NEGATIVE_INFINITY };
 
   /** @param max the first and the highest limit */
@@ -142,7 +146,10 @@ export class RequestLimit {
 /** Maximum requests in flight per Lease (rule 9). */
 const MAX_PER_LEASE = 8;
 
-/** Counts requests in flight. Orders waiting Leases by urgency, then as {@link FairKeys} does (rule 9). */
+/**
+ * Counts the requests in flight, and orders the Leases that wait for a free slot: by urgency, then in turn by namespace
+ * (rule 9).
+ */
 export class RequestRoom {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #limit: RequestLimit;

@@ -7,7 +7,7 @@ import type { Instant } from '../support/clock.ts';
 import { isForeign } from './lock/lock-record.ts';
 
 const LOCK_SUFFIX = `/${coordinatorLease.name}`;
-/** The duration of a lock without leaseDurationSeconds. */
+/** The assumed duration of a lock without leaseDurationSeconds: the default of Kubernetes' components. */
 const DEFAULT_DURATION_SECONDS = 15;
 
 /** Whether a Lease has the name of a coordinator's lock. */
@@ -21,12 +21,12 @@ export class HeldLocks {
 
   /** Call this after a change of a Lease; `read` returns the Lease, or undefined if it is gone. */
   see(key: LeaseKey, read: (key: LeaseKey) => Lease | undefined, now: Instant): void {
-    // Check this first, because this runs for every change of a Lease or candidate.
+    // Check the key first, because `see` is called for every change of a Lease or candidate.
     if (!isLock(key)) return;
     const { namespace } = splitLeaseKey(key);
     const lease = read(key);
     const holder = lease?.holderIdentity ?? '';
-    // Other programs may use the same name for a Lease in another namespace.
+    // Outside kube-system, another program may use a Lease of this name, so only an identity with our prefix counts.
     const isHeld = holder !== '' && (!isForeign(holder) || namespace === coordinatorLease.namespace);
     const last = this.#seen.get(namespace)?.lease;
     if (lease === undefined || !isHeld) this.#seen.delete(namespace);
@@ -50,7 +50,7 @@ export function isSeparateLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;
 }
 
-/** Returns why the lock cannot be in `lockNamespace`, with advice; undefined if it can. Rejects like the client. */
+/** Returns why the lock cannot be in `lockNamespace`, with advice; undefined if it can. Rejects if a request fails. */
 export async function checkLockNamespace(
   client: KubernetesClient,
   lockNamespace: string,

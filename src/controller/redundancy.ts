@@ -1,21 +1,33 @@
 import type { Instant, Now } from '../election/model.ts';
 import type { Standing } from '../election/view.ts';
 
-/** The last renewal of each redundant candidate, by uid. Another candidate could have succeeded it then. */
+/**
+ * The time of the last renewal of each redundant candidate, by uid. A candidate is redundant if another candidate of
+ * its Lease was alive at that time, and could have replaced it.
+ */
 export type Redundancy = ReadonlyMap<string, Instant>;
 
-/** Minimum overlap of redundant candidates, in ms: longer than in a rolling update of a component with one replica. */
+/**
+ * Candidates are redundant only if they existed together for at least this time, in ms. In a rolling update of a
+ * component with one replica, the old and the new candidate exist together for a shorter time.
+ */
 const OVERLAP_MS = 10 * 60_000;
 
-/** A candidate renews within this time, in ms: client-go every 5 minutes, or after a ping at 6 minutes (rule 1). */
+/**
+ * A live candidate renews at least once in this time, in ms: client-go renews every 5 minutes, and the coordinator
+ * pings a candidate that has not renewed for 6 minutes (rule 1).
+ */
 export const HEARD_WITHIN_MS = 7 * 60_000;
 
-/** Time of the candidate's last renewal. If this process did not see it, the candidate's renewTime. */
+/** Returns when the candidate last renewed; if this process did not see that renewal, the candidate's renewTime. */
 export function heardAt({ observation }: Standing): Instant {
   return observation.unchangedSince - observation.ageAtFirstSightMs;
 }
 
-/** Adds the redundant candidates of one Lease: from the last survey (`known`), and those that are redundant now. */
+/**
+ * Adds the redundant candidates of one Lease to `redundancy`: those that the last survey found (`known`) and that have
+ * not renewed since, and those that are redundant now.
+ */
 export function noteRedundancy(
   redundancy: Map<string, Instant>,
   standings: readonly Standing[],
@@ -42,7 +54,10 @@ interface Life {
   readonly heardAt: Instant;
 }
 
-/** Undefined if shorter than the overlap. Uses creationTimestamp: this process may have started later. */
+/**
+ * Returns the life of a candidate; undefined if it is shorter than OVERLAP_MS. Uses creationTimestamp, because this
+ * process may have started after the creation.
+ */
 function lifeOf(standing: Standing, now: Now): Life | undefined {
   const { uid, creationTimestamp } = standing.candidate;
   if (creationTimestamp === undefined) return undefined;
@@ -51,7 +66,10 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
   return life.heardAt - createdAt >= OVERLAP_MS ? life : undefined;
 }
 
-/** Yields the `unknown` lives that overlapped with another. Visits each life once: there may be thousands. */
+/**
+ * Yields the lives with a uid in `unknown` that overlapped with another life for OVERLAP_MS. Does not compare each life
+ * with each other life, because there may be thousands.
+ */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = lives.toSorted((a, b) => b.heardAt - a.heardAt);
   let oldestAt = Number.POSITIVE_INFINITY;
@@ -63,8 +81,8 @@ function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string
       secondOldestAt = Math.min(secondOldestAt, Math.max(oldestAt, other.createdAt));
       oldestAt = Math.min(oldestAt, other.createdAt);
     }
-    // If `life` is the oldest, the second oldest must have existed for long enough at the last renewal of `life`.
-    // Otherwise an older candidate exists, and the check is always true: each life has at least this length.
+    // If `life` is the oldest, the second oldest must have existed for OVERLAP_MS at the last renewal of `life`.
+    // Otherwise, an older candidate exists, and the check is always true, because each life lasts at least OVERLAP_MS.
     if (unknown.has(life.uid) && secondOldestAt <= life.heardAt - OVERLAP_MS) yield life;
   }
 }

@@ -1,10 +1,10 @@
 import type { Reason } from '../election/decision.ts';
 import type { Lease, LeaseCandidate, Priority } from '../election/model.ts';
 
-/** Reasons after which a renewal of the holder needs no decision: the next reconcile is already scheduled. */
+/** Reasons of a decision after which a renewal by the holder needs no new decision: one is already scheduled. */
 export const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
-/** Whether the only change is a renewal by the holder. */
+/** Whether the change is only a renewal by the holder: the other fields that decisions depend on are the same. */
 export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean {
   return (
     before !== undefined &&
@@ -19,6 +19,7 @@ export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean 
 }
 
 /**
+ * Returns what has changed in a candidate. Ignores fields that elections do not use.
  * - `ping`: only the pingTime has changed.
  * - `renewal`: only the renewTime has changed, or the renewTime and the pingTime.
  * - `other`: a field that affects elections has changed.
@@ -53,7 +54,7 @@ function wanted({ preference }: LeaseCandidate): string {
   return preference.kind === 'strategy' ? preference.strategy : preference.strategies.join();
 }
 
-/** Returns the candidate's invalid priority annotation, unless it was invalid before (rule 16). */
+/** Returns the invalid priority annotation of a candidate; undefined if there is none, or no new one (rule 16). */
 export function newlyUnreadable(
   before: LeaseCandidate | undefined,
   { priority: { unreadable } }: LeaseCandidate,

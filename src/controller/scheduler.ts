@@ -19,7 +19,7 @@ export interface SchedulerParts extends Omit<SenderParts, 'gate' | 'write'> {
   readonly write: SenderParts['write'] | undefined;
   /** Maximum requests in flight. */
   readonly maxInFlight: number;
-  /** Whether all objects of the Lease are cached. If not, the scheduler skips it: add it again later. */
+  /** Whether the Lease and all its candidates are cached. If not, there is no decision: add the Lease again later. */
   readonly isCached: (key: LeaseKey) => boolean;
   /** Lists all Leases or all candidates again, because the cache differs from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
@@ -40,13 +40,16 @@ interface Entry {
 
 interface LastDecision {
   readonly reason: Reason;
-  /** When the decision changes without an event; undefined if it never does. */
+  /** When the Lease needs its next decision if nothing changes; undefined if it then needs none. */
   readonly nextAt: Instant | undefined;
-  /** When the decision changes without an event, if the holder keeps renewing the Lease. */
+  /** When the Lease needs its next decision if the holder keeps renewing the Lease, and nothing else changes. */
   readonly steadyUntil: Instant;
 }
 
-/** A decision and its unsent actions. They stay together: a round of pings counts once, with its decision (rule 3). */
+/**
+ * A decision, and those of its actions that are not sent yet. The decision is recorded only when its first action is
+ * sent: until then, a round of pings does not count as sent (rule 3).
+ */
 interface Pending {
   readonly decision: Decision;
   readonly input: ElectionInput;
@@ -58,30 +61,32 @@ interface Pending {
 
 /** If a decision waits for a free slot for longer than this, the scheduler decides again. In ms. */
 const PENDING_VALID_MS = 250;
-/** How long a Lease that never had a leader lets other Leases go first in the queue, in ms. */
+/**
+ * In the queue, the wait of a Lease that never had a leader counts as this much shorter, in ms: other Leases go first.
+ */
 const FIRST_ELECTION_MS = 10_000;
-/** Longest time between decisions about a settled Lease, in ms: a wall-clock jump may end a priority. */
+/** Longest time between decisions about a settled Lease, in ms: after a wall-clock jump, a priority may end earlier. */
 const LONGEST_REST_MS = 60_000;
 const RETRY = { initialMs: 5, maxMs: 60_000 };
 
 /**
  * The cost of a decision for each candidate, in ms. A Lease with thousands of candidates, or with a thousand changes a
- * second, must not keep the coordinator busy. The cost is many times the real duration, so that no Lease uses more than a
- * few percent of the coordinator's time.
+ * second, must not keep the coordinator busy. The cost is many times the real duration, so that no Lease uses more than
+ * a few percent of the coordinator's time.
  */
 const COST_PER_CANDIDATE_MS = 0.1;
 /** A decision with fewer candidates costs as much as one with this number. */
 const MIN_CANDIDATES = 10;
-/** Maximum unused budget, in ms: enough for a hundred decisions when a large component starts. */
+/** Maximum unused budget of a Lease, in ms: enough for a hundred decisions when a hundred candidates start together. */
 const BURST_MS = 1000;
 
 const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
- * The only path from an event to a write. A Lease is due after a change, or at the time that its last
- * decision gave. The scheduler takes one due Lease after the other, makes a decision, and sends the actions
- * for which it has free slots. Without a free slot, the Lease waits, ordered by urgency (rule 9). Each answer
- * frees a slot for the most urgent waiting Lease, and makes its own Lease due again.
+ * Decides on Leases, and sends the writes of the decisions. A Lease is due after a change, or at the time that its last
+ * decision gave. The scheduler takes one due Lease after the other, makes a decision, and sends the actions for which
+ * it has free slots. Without a free slot, the Lease waits, ordered by urgency (rule 9). Each answer to a write frees a
+ * slot for the most urgent waiting Lease. It also makes the Lease of the write due again.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -129,12 +134,12 @@ export class Scheduler {
     return this.#entries.get(key)?.last?.reason;
   }
 
-  /** Whether a renewal needs no decision: the Lease is held, and the next decision is before its expiry. */
+  /** Whether a renewal by the holder needs no decision: the Lease is held, and its next decision is scheduled. */
   isSettled(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => SETTLED.has(reason));
   }
 
-  /** Whether the Lease waits for its first election, which will include every new candidate (rule 6). */
+  /** Whether a new candidate needs no decision: the Lease waits for its first election, which includes it (rule 6). */
   isSettling(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => reason === 'FirstElectionSettling');
   }
@@ -168,7 +173,7 @@ export class Scheduler {
     return this.#idle.promise;
   }
 
-  /** Whether `isWanted` accepts the last reason, all actions are sent, and no new decision is due yet. */
+  /** Whether `isWanted` accepts the last decision's reason, all its actions are sent, and no new decision is due. */
   #waitsFor(key: LeaseKey, isWanted: (reason: Reason) => boolean): boolean {
     const { last, pending } = this.#entries.get(key) ?? {};
     if (last?.nextAt === undefined || pending) return false;
@@ -176,8 +181,8 @@ export class Scheduler {
   }
 
   /**
-   * Returns a later time for a decision that is due at `at`; undefined if it cannot wait. It can wait if it
-   * only checks whether the holder is late, and the holder has renewed in the meantime (rule 9).
+   * Returns a later time for the decision that is due at `at`; undefined if the decision cannot wait. The decision can
+   * wait if it would only check whether the holder is late, and the holder has renewed in the meantime (rule 9).
    */
   #postpone(key: LeaseKey, at: Instant): Instant | undefined {
     const entry = this.#entries.get(key);
@@ -232,7 +237,10 @@ export class Scheduler {
     return entry;
   }
 
-  /** Decides and acts. Delays the decision while the budget is spent or the result of a write is unknown. */
+  /**
+   * Makes a decision and sends its actions. Delays the decision while the Lease has no budget left, or while writes to
+   * the Lease are blocked (see {@link WriteGate}). Makes no decision while this replica may not write.
+   */
   #decide(key: LeaseKey, entry: Entry): void {
     const { clock, records, mayWrite, observe } = this.#parts;
     const now = clock.now();
@@ -258,7 +266,7 @@ export class Scheduler {
     for (const action of actions) this.#endWait(key, writtenBy(action));
     const { reason, requeue } = made;
     const nextAt = requeue.kind === 'at' ? requeue.time : undefined;
-    // Do not postpone a decision after actions: they change the Lease.
+    // Do not postpone the next decision if this decision has actions: the actions change the situation.
     const restMs = made.actions.length === 0 ? LONGEST_REST_MS : 0;
     entry.last = { reason, nextAt, steadyUntil: Math.min(made.steadyUntil, now + restMs) };
     this.#due.setDeadline(key, finite(earliest([nextAt, ...opening])));
@@ -266,7 +274,9 @@ export class Scheduler {
     this.#act(key, entry, { decision, input, actions, validUntil: now + PENDING_VALID_MS });
   }
 
-  /** Stops waiting for the result of the last write. The decision then uses the cached object. */
+  /**
+   * Ends the wait for the cache to show the last write. If the watch has missed this write, lists the objects again.
+   */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;
     const { records, relist, clock } = this.#parts;
@@ -297,12 +307,12 @@ export class Scheduler {
         this.#dropPending(key, entry);
       }
       void this.#send(this.#sender, key, action, pending);
-      // The other actions wait for the result. Then the Lease gets a new decision.
+      // Drop the other actions: after the answer to this write, the scheduler decides again.
       if (isLeaseWrite(action)) return;
     }
   }
 
-  /** Reports and records a decision when its first action is sent, or when it has no action. */
+  /** Reports and records a decision once: when its first action is sent, or at once if there is nothing to send. */
   #report(key: LeaseKey, { decision, input, actions }: Pending): void {
     if (actions.length < decision.actions.length) return;
     const { observe, records, clock } = this.#parts;
@@ -324,7 +334,7 @@ export class Scheduler {
     entry.waitsSince = undefined;
   }
 
-  /** Sends an action. Its answer frees a slot for the most urgent waiting Leases, and makes its own Lease due. */
+  /** Sends an action. The answer frees a slot for the most urgent waiting Lease, and makes the action's Lease due. */
   async #send(sender: SenderParts, key: LeaseKey, action: Action, pending: Pending): Promise<void> {
     const end = this.room.begin(key);
     end(await sendAction(sender, key, action, pending.decision, pending.input));
@@ -347,7 +357,7 @@ export class Scheduler {
   }
 }
 
-/** Returns undefined for Infinity, the unknown end of a write in flight: the Lease becomes due when the write ends. */
+/** Returns undefined for Infinity, which means that no time is known: an event will make the Lease due. */
 function finite(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
@@ -357,7 +367,7 @@ function finite(at: Instant | undefined): Instant | undefined {
  * that never had a leader gets a later time, so that other Leases go first.
  */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
-  // Pings to silent candidates go last.
+  // Pings to silent candidates can wait, because no election waits for their answers.
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;
   const isFirst = decision.tenure.kind === 'vacant';
   return unledSince(input, decision.tenure) ?? (isFirst ? now + FIRST_ELECTION_MS : now);

@@ -31,7 +31,7 @@ export interface SenderParts {
   readonly observe: ObserveController;
 }
 
-/** Sends one action and records its result. Resolves to false after a timeout or an overload. Never rejects. */
+/** Sends one action and records its result. Never rejects. Resolves to false without an answer or after an overload. */
 export async function sendAction(
   { clock, gate, records, write, observe, mayWrite }: SenderParts,
   key: LeaseKey,
@@ -64,8 +64,8 @@ export async function sendAction(
     observe({ ...event, error: undefined, lease });
     return true;
   } catch (error) {
-    // The server may reject every ping of a candidate, for example as invalid. Count such a ping as
-    // delivered: the candidate becomes unresponsive. Otherwise its election would wait forever.
+    // The server may reject every ping to a candidate, for example as invalid. Count a rejected ping as delivered, so
+    // that the candidate becomes unresponsive. Otherwise, the election would wait for its answer forever.
     const isDelivered = action.kind === 'PingCandidate' && hasStatus(error, 400, 403, 413, 422);
     const record = isDelivered ? recordSuccess : recordFailure;
     record(records, key, action, sentAt, clock.now());
@@ -99,7 +99,10 @@ export function createActionWriter(
   client: KubernetesClient,
   apiVersionOf: CandidateSourcesWatch['apiVersionOf'],
 ) {
-  /** Resolves to the written object. The write requires the resourceVersion of the decision (rule 8). */
+  /**
+   * Sends the write of an action. Resolves to the object in the answer, if there is one. The server refuses the write
+   * if the object has changed since the decision (rule 8).
+   */
   return async (namespace: string, leaseName: string, action: Action) => {
     const request = requestFor(namespace, leaseName, action, apiVersionOf);
     const answer = await client.request({ ...request, deadlineMs: LONGEST_WRITE_MS });

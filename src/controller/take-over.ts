@@ -13,14 +13,14 @@ interface TakeOverParts {
   readonly onEnd: (mayHaveMissed: boolean) => void;
 }
 
-/** Maximum wait for the watch, in ms. A working watch shows a write within milliseconds. */
+/** Maximum wait until the watch shows our own lock, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/** For this time after a list, the holder of a Lease that no watch has shown may still lead, in ms. */
+/** A list may miss a Lease that was created and deleted before. For this time, in ms, its holder may still lead. */
 const RELISTED_LATELY_MS = 60_000;
 
 /**
- * Delays the decisions of a new coordinator, whose cache may be outdated. Once the watch shows the new coordinator's own
- * lock, it has shown all writes of the former coordinator (rule 8). The delay is at most a second.
+ * Delays the decisions of a new coordinator, whose cache may be outdated. Once the watch shows the new coordinator's
+ * own lock, it has shown all writes of the former coordinator (rule 8). The delay is at most a second.
  */
 export class TakeOver {
   readonly #parts: TakeOverParts;

@@ -10,19 +10,20 @@ import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import type { WatchEvent } from './controller-event.ts';
 
-/** `notServed`: the server serves no version of any source. */
+/** `observe` gets `notServed` only if the server serves no version of any source. */
 interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
   /** Called when all candidates of a source are cached. */
   readonly onRevealed: (source: CandidateSource) => void;
 }
 
 /**
- * After a replica has lost a source, it leaves the lock to other replicas for this time, in ms: a replica at another API
- * server may still have all sources. The replica releases the lock 13.5 s after the loss.
+ * After a replica has lost a source of candidates, it leaves the lock to other replicas for this time, in ms: a replica
+ * at another API server may still have all sources. The time is longer than the 13.5 s after which a holder that cannot
+ * elect releases the lock.
  */
 const YIELD_LOCK_MS = 20_000;
 
-/** How long a lost source with candidates counts as missing, in ms. After that, it counts as turned off. */
+/** How long a lost source with candidates counts as missing, in ms. After that, it counts as turned off on purpose. */
 export const MISSING_FOR_MS = 86_400_000;
 
 /** Watches the LeaseCandidates of all sources, each in its served version (rule 13). */
@@ -30,7 +31,7 @@ export class CandidateSourcesWatch {
   readonly #parts: CandidateSourcesWatchParts;
   readonly #watches: Readonly<Record<CandidateSource, CandidateWatch>>;
   readonly #all: readonly CandidateWatch[];
-  /** The time of the loss, for each source that is lost now. */
+  /** For each source that the server no longer serves: when this process lost it. */
   readonly #lostAt = new Map<CandidateSource, Instant>();
   /** The lost sources that had candidates. Their candidates take no part in elections. */
   readonly #missing = new Set<CandidateSource>();
@@ -95,7 +96,7 @@ export class CandidateSourcesWatch {
     return this.#all.flatMap(({ reflectors }) => reflectors);
   }
 
-  /** Whether a source is available in `namespace`, and all candidates of available sources are cached. */
+  /** Whether `namespace` has an available source, and all candidates of its available sources are cached. */
   knows(namespace: string): boolean {
     const open = this.#all.filter((watch) => !watch.isUnavailable(namespace));
     return open.length > 0 && open.every((watch) => watch.knows(namespace));
@@ -128,7 +129,7 @@ interface CandidateWatchParts {
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
   /** Called when a candidate is no longer visible, because its source is no longer served. */
   readonly onHidden: (candidate: LeaseCandidate) => void;
-  /** Called when `knows` and `isUnavailable` may have changed. */
+  /** Called when the results of `knows` and `isUnavailable` may have changed. */
   readonly onSyncChange: () => void;
   /** Gets `notServed` once, even if several discoveries in a row find no version. */
   readonly observe: (event: WatchEvent) => void;
@@ -137,7 +138,10 @@ interface CandidateWatchParts {
 const DISCOVERY_INTERVAL_MS = 10_000;
 const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DISCOVERY_INTERVAL_MS };
 
-/** Watches the candidates of a source in its newest served version. Rediscovers it after a loss (rule 11). */
+/**
+ * Watches the candidates of a source in the newest version that the server serves. When the server no longer serves
+ * this version, looks for another one (rule 11).
+ */
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
   readonly #stopping = new AbortController();
@@ -203,7 +207,7 @@ export class CandidateWatch {
         continue;
       }
       await this.#watchUntilGone(apiVersion);
-      // Back off: behind a load balancer, a server may list a version that another one does not serve.
+      // Back off: behind a load balancer, one server may list a version that another server does not serve.
       await sleep(this.#parts.clock, this.#backoff.failed(), signal);
     }
   }
@@ -306,7 +310,7 @@ export class NamespacedReflectors<T> {
     for (const reflector of this.all) reflector.start();
   }
 
-  /** See {@link Reflector.relist}. */
+  /** Lists all objects again. Does nothing shortly after another list (see {@link Reflector.relist}). */
   relist(): void {
     for (const reflector of this.all) reflector.relist();
   }

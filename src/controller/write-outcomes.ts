@@ -48,8 +48,9 @@ export const recordRefusal = inRecords(election.recordRefusal);
 type Known = Pick<ElectionInput, 'memory' | 'candidates' | 'settings'>;
 
 /**
- * Applies a pure function of `election/` to the records of an action's Lease and candidate. Ignores an answer that
- * arrives after the Lease was forgotten: the Lease then counts as written by another client.
+ * Returns a function that applies `record` to the stored memory and observation of an action's Lease and candidate. It
+ * ignores an answer that arrives after the Lease was forgotten: if the watch shows the written Lease later, the write
+ * counts as that of another client.
  */
 function inRecords<Rest extends readonly unknown[]>(
   record: (known: Known, action: Action, ...rest: Rest) => Known,
@@ -73,11 +74,11 @@ export interface AwaitedAnswer {
   readonly kind: 'answer';
 }
 
-/** The reason why an object must not be written now. */
+/** Whether, why and until when an object must not be written. */
 interface Closed {
   readonly awaited:
     | AwaitedAnswer
-    /** Waits until the cache shows an object with another version than the base of the write. */
+    /** Waits until the cache shows the object with another resourceVersion than the base of the write. */
     | { readonly kind: 'change'; readonly baseVersion: string | undefined; readonly until: Instant }
     | undefined;
   readonly failures: number;
@@ -85,15 +86,15 @@ interface Closed {
 }
 
 const OPEN: Closed = { awaited: undefined, failures: 0, retryAt: Number.NEGATIVE_INFINITY };
-/** Time after which the watch counts as stalled, in ms. From then on, outdated decisions are better than none. */
+/** Maximum wait until the watch shows a write, in ms. After that, an outdated decision is better than no decision. */
 const EXPECTATION_MS = 10_000;
 const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 
 /**
- * Blocks writes to a Lease or candidate until the cache shows the result of the last write (rule 8), and
- * during the backoff after failures. A blocked Lease gets no decisions. Every write is based on one
- * resourceVersion. After a success or a conflict the object has another version. The cache is up to date as
- * soon as it shows any other version.
+ * Blocks writes to a Lease or candidate until the cache shows the result of the last write (rule 8), and during the
+ * backoff after failures. A blocked Lease gets no decisions. Every write is based on one resourceVersion of the object.
+ * After a success or a conflict, the object has another resourceVersion. So the cache is up to date as soon as it shows
+ * any other resourceVersion.
  */
 export class WriteGate {
   readonly #clock: Clock;
@@ -111,7 +112,10 @@ export class WriteGate {
     return this.#closed.values().reduce((total, byUid) => total + byUid.size, 0);
   }
 
-  /** Returns the latest end of the block on writes; undefined if the object may be written now. */
+  /**
+   * Returns the latest end of the block on writes: Infinity while a write is in flight; undefined if the object may be
+   * written now.
+   */
   closedUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
     const { awaited, retryAt } = this.#of(key, object);
     if (retryAt > this.#clock.now()) return retryAt;
@@ -133,7 +137,7 @@ export class WriteGate {
     this.#set(key, object, { awaited: { kind: 'change', baseVersion, until } });
   }
 
-  /** Call this after a write whose result is unknown. */
+  /** Call this after a write that the cache may never show: the write failed, or changed nothing. */
   expectNothing(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): void {
     if (!this.#isOvertaken(key, object, answered)) this.#set(key, object, { awaited: undefined });
   }
@@ -146,7 +150,10 @@ export class WriteGate {
     return this.#isCached(key, object, awaited.baseVersion);
   }
 
-  /** Delays the next write, but not after a first conflict: a race with another client causes only one. */
+  /**
+   * Delays the next write by a backoff, and at least by `floorMs`. A first conflict causes no backoff: a race with
+   * another client causes only one conflict.
+   */
   failed(key: LeaseKey, object: WrittenObject, floorMs: number, isConflict: boolean): void {
     const failures = this.#of(key, object).failures + 1;
     const delayMs = backoffDelayMs(isConflict ? failures - 1 : failures, BACKOFF, this.#clock.random());
@@ -179,7 +186,10 @@ export class WriteGate {
     else this.#closed.delete(key);
   }
 
-  /** Whether a later write to the object has begun: the object may have been deleted and created during this write. */
+  /**
+   * Whether the gate now waits for a later write than the answered one. This is possible if the object was deleted and
+   * created again during the answered write.
+   */
   #isOvertaken(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): boolean {
     const { awaited } = this.#of(key, object);
     return awaited !== undefined && awaited !== answered;

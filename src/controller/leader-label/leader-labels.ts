@@ -17,7 +17,7 @@ import {
   writeLabel,
 } from './pod-labels.ts';
 
-/** `error` is undefined after a success. */
+/** Events about the leader labels of Pods. `error`: why a request failed; undefined after a success. */
 export type LabelEvent =
   | {
       readonly type: 'labelWritten';
@@ -25,9 +25,12 @@ export type LabelEvent =
       readonly write: LabelWrite;
       readonly error: unknown;
     }
-  /** A list of labelled Pods has ended. */
+  /** The search for Pods with leader labels has ended or failed. */
   | { readonly type: 'labelsListed'; readonly error: unknown }
-  /** The name of the Lease is not valid in a label key. Sent once per Lease and coordinator term. */
+  /**
+   * A label key cannot contain the name of the Lease, so the Pod of its leader gets no label. Sent once per Lease while
+   * this process is the coordinator.
+   */
   | { readonly type: 'unlabelable'; readonly key: LeaseKey };
 
 interface LeaderLabelsParts {
@@ -48,20 +51,20 @@ interface LeaderLabelsParts {
 
 /** The known labels of a Lease, and the backoff of its writes. */
 interface Entry extends KnownLabels {
-  /** The uid of the leader's Pod, if that Pod does not exist. */
+  /** The uid of the leader's Pod, if the server has answered that this Pod does not exist. */
   readonly missing?: string | undefined;
-  /** Number of consecutive failures. The backoff depends on it. */
+  /** Number of consecutive failed writes. Determines the backoff. */
   readonly failures: number;
-  /** Whether a renewal needs no work. */
+  /** Whether a renewal of the Lease needs no work, because the labels already match the leader. */
   readonly isSettled: boolean;
 }
 
-/** Maximum number of Leases in progress. Small, to limit the load on the API server. */
+/** Maximum number of Leases whose labels are updated at the same time. Small, to limit the load on the API server. */
 const MAX_AT_ONCE = 2;
 const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
 /** Retry interval while this process may not write, or while a namespace is not cached, in ms. */
 const UNREADY_MS = 5000;
-/** Key of the search for leftover labels. No Lease has this key. */
+/** Stands in the queue for the search for labels that a former coordinator has left. No Lease has this key. */
 const SWEEP = '';
 const NOTHING: Entry = { carriers: [], doubtful: [], failures: 0, isSettled: false };
 
@@ -69,7 +72,7 @@ const NOTHING: Entry = { carriers: [], doubtful: [], failures: 0, isSettled: fal
 export class LeaderLabels {
   readonly #parts: LeaderLabelsParts;
   readonly #due: DueKeys;
-  /** The Leases in progress. A Lease that becomes due while it is in progress is processed again. */
+  /** The Leases whose labels are being updated. A Lease that becomes due during its update is added to `#again`. */
   readonly #busy = new Map<LeaseKey, Promise<void>>();
   readonly #again = new Set<LeaseKey>();
   #entries = new Map<LeaseKey, Entry>();
@@ -84,7 +87,7 @@ export class LeaderLabels {
     this.#due = new DueKeys({ clock: parts.clock, onDue: () => this.#work() });
   }
 
-  /** Waits for requests in flight. Closing the client aborts them. */
+  /** Starts no more work, and waits for the requests in flight. To abort these requests, close the client. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#due.clear();
@@ -124,7 +127,7 @@ export class LeaderLabels {
     try {
       await (key === SWEEP ? this.#sweep() : this.#follow(key));
     } catch {
-      // Failed requests are already reported.
+      // Retry after an unexpected error. Failed requests do not throw here: `#sweep` and `#write` handle them.
       this.#retryAt(key, this.#parts.clock.now() + UNREADY_MS);
     }
     this.#busy.delete(key);
@@ -188,7 +191,7 @@ export class LeaderLabels {
     this.#retryAt(key, failures > 0 ? clock.now() + backoffMs : leadership?.until);
   }
 
-  /** Writes the decided labels. Stops at the first failure. Returns the new entry. */
+  /** Writes the labels that have to change. Stops at the first failure. Returns the new entry. */
   async #write(
     key: LeaseKey,
     labelKey: string,

@@ -12,7 +12,7 @@ import { LONGEST_WRITE_MS } from '../lock/lock-settings.ts';
 
 export interface Leadership {
   readonly holder: string;
-  /** The Pod of the holder's candidate; undefined if there is none, or if the candidate is not visible. */
+  /** The Pod that the holder's candidate names; undefined if it names none, or if the candidate is not visible. */
   readonly pod: PodReference | undefined;
   readonly until: Instant;
 }
@@ -30,12 +30,13 @@ export interface LabelWrite {
   readonly pod: PodReference;
 }
 
-/** Returns undefined if the Lease has no holder, or if the holder has not renewed its grant. */
+/** Returns the leader of a Lease; undefined without a holder, or while the holder has not renewed its grant. */
 export function leadershipOf(input: ElectionInput, at: Instant): Leadership | undefined {
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
   const { acquireTime, renewTime } = tenure.lease;
-  // The holder has not renewed its grant. `isProvisional` does not cover grants from before our restart.
+  // Equal times show that the holder has not renewed its grant. `isProvisional` is false for such a grant while a
+  // former holder may still lead, for example after our restart.
   if (acquireTime !== undefined && acquireTime === renewTime) return undefined;
   const candidate = input.candidates.find(({ candidate: { name } }) => name === tenure.holder);
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };
@@ -52,11 +53,11 @@ export function decideLabels(known: KnownLabels, leadership: Leadership | undefi
   return isThere ? removals : [...removals, { kind: 'add', pod }];
 }
 
-/** Small, because Pods are large. */
+/** Number of Pods per page of a list. Small, because Pods are large. */
 const PAGE_SIZE = 200;
 const PAGE_DEADLINE_MS = 30_000;
 
-/** Lists the Pods of a namespace ('': all) that have leader labels, by Lease. Rejects if a request fails. */
+/** Returns the Pods in a namespace ('': all namespaces) with leader labels, by Lease. Rejects if a request fails. */
 export async function findLabelled(
   client: KubernetesClient,
   namespace: string,
@@ -87,7 +88,7 @@ function takeLabelled(pods: readonly unknown[], found: Map<LeaseKey, PodReferenc
   }
 }
 
-/** Writes one label. Resolves to whether the Pod exists. Does not change a new Pod with the same name. */
+/** Adds or removes one label. Resolves to whether the Pod exists. Does not change a later Pod with the same name. */
 export async function writeLabel(
   client: KubernetesClient,
   namespace: string,
@@ -105,7 +106,7 @@ export async function writeLabel(
     });
     return true;
   } catch (error) {
-    // A wrong uid causes a conflict. The message of this error contains the requested uid.
+    // If a later Pod has this name, the uid in the patch causes a conflict. The error message then contains this uid.
     if (hasStatus(error, 404) || (hasStatus(error, 409) && error.message.includes(uid))) return false;
     throw error;
   }
@@ -114,10 +115,10 @@ export async function writeLabel(
 export const LEADER = 'leader';
 
 const PREFIX = `${GROUP}/`;
-/** Pattern of the name part of a label key. The name of a Lease may be longer than this allows. */
+/** Pattern of the name part of a label key: at most 63 characters. The name of a Lease may be longer. */
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 
-/** Returns undefined if the name of the Lease cannot be part of a label key. */
+/** Returns the key of a Lease's leader label; undefined if the name of the Lease cannot be part of a label key. */
 export function labelKeyOf(leaseName: string): string | undefined {
   return NAME.test(leaseName) ? `${PREFIX}${leaseName}` : undefined;
 }

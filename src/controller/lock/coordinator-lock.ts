@@ -26,7 +26,10 @@ import {
 } from './lock-settings.ts';
 import type { LockCall } from './lock-storage.ts';
 
-/** Maximum random addition, as a share of the retry period. Spreads replicas that started together. */
+/**
+ * Maximum random addition to the retry period, as a share of this period, so that replicas that started together do not
+ * send all their requests together.
+ */
 const JITTER = 0.1;
 
 const FORCE_BACKOFF = {
@@ -35,7 +38,10 @@ const FORCE_BACKOFF = {
   resetAfterMs: 32 * LEASE_DURATION_MS,
 };
 
-/** Makes this replica the only coordinator of the cluster (rule 10). Call `isActive` right before each write. */
+/**
+ * Claims and renews the lock. Only the replica that holds the lock coordinates the cluster (rule 10). Call `isActive`
+ * right before each write.
+ */
 export class CoordinatorLock {
   readonly #options: CoordinatorLockOptions;
   readonly #sleep: InterruptibleSleep;
@@ -43,18 +49,21 @@ export class CoordinatorLock {
   readonly #forceBackoff: Backoff;
   #forceNotBefore: Instant = Number.NEGATIVE_INFINITY;
   #state: LockState;
-  /** The Lease as last seen. The next write is based on it. */
+  /** The Lease of the lock as last seen. The next write fails if the server has another version by then. */
   #lease: KubernetesObject | undefined;
   #observation: LockObservation | undefined;
   /** Whether `#lease` is recent enough for a decision. */
   #fresh = false;
-  /** While we hold the lock: when we sent our last successful renewal. */
+  /** While we hold the lock: when we sent our last successful claim or renewal. */
   #renewedAt: Instant | undefined;
   /** Whether we have sent a claim. Then the Lease may name us, even if the answer was lost. */
   #mayHold = false;
-  /** We never act before this time. Another claim does not make it earlier: former holders may still act. */
+  /** We do not act before this time: a former holder may still act. A later claim never makes the time earlier. */
   #actFrom: Instant = Number.NEGATIVE_INFINITY;
-  /** `#actFrom` from before a claim that got a conflict. Restored unless the next read shows that we hold the lock. */
+  /**
+   * The value of `#actFrom` before a claim that got a conflict. It is restored if the next read does not show us as the
+   * holder: in this case, the server has not applied the claim.
+   */
   #actFromIfRefused: Instant | undefined;
   /** Set when the watch shows another holder during our write. The answer to the write is outdated then. */
   #contested = false;
@@ -90,14 +99,14 @@ export class CoordinatorLock {
 
   /** Whether a write may begin now. Becomes false as soon as another process may be the coordinator. */
   isActive(): boolean {
-    // Do not wait for the timer, which may be late: a caller that gets false waits for `onChange`.
+    // Refresh the state now, because the timer may be late. A caller that gets false relies on the call of `onChange`.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
     if (this.#state.kind !== 'active') return false;
     this.#writesEndBy = this.#options.clock.now() + LONGEST_WRITE_MS;
     return true;
   }
 
-  /** Call this when `canCoordinate` changes. */
+  /** Decides about the lock without delay. Call this when the result of `canCoordinate` changes. */
   reconsider(): void {
     this.#sleep.interrupt();
   }
@@ -108,7 +117,7 @@ export class CoordinatorLock {
     this.#running = this.#run();
   }
 
-  /** Makes `isActive` false at once, and releases the Lease. Call it after all writes have ended. Never rejects. */
+  /** Makes `isActive` false at once, and releases the lock. Call this after all writes have ended. Never rejects. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -121,7 +130,7 @@ export class CoordinatorLock {
     this.#refreshState();
     this.#sleep.interrupt();
     await this.#running;
-    // `#call` has reported the error. Without a release, the Lease expires.
+    // Ignore a failed release: `#call` has reported the error, and the lock expires by itself.
     if (this.#mayHold) await againAfterConflict(() => this.#writeRelease()).catch(() => {});
     this.#refreshState();
   }
@@ -134,7 +143,7 @@ export class CoordinatorLock {
     }
   }
 
-  /** Claims or renews the lock. Returns the time of the next attempt. */
+  /** Claims, renews or releases the lock, or only reads it. Returns the time of the next attempt. */
   async #attempt(): Promise<Instant> {
     const { clock } = this.#options;
     const next = clock.now() + RETRY_PERIOD_MS * (1 + JITTER * clock.random());
@@ -148,7 +157,8 @@ export class CoordinatorLock {
   async #advance(): Promise<Instant> {
     const { clock, canCoordinate = () => true } = this.#options;
     if (!this.#stopping) await this.#refresh();
-    // Read this after the await, because the watch may change it: decision and write must have the same base.
+    // Read `#observation` after the await, because the watch may have changed it. The decision and the write must be
+    // based on the same version of the Lease.
     const observation = this.#observation;
     if (this.#stopping || observation === undefined) return Number.POSITIVE_INFINITY;
     const decision = decideLock(observation, this.#options, clock.now(), this.#forceNotBefore);
@@ -171,11 +181,11 @@ export class CoordinatorLock {
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
     const sentAt = this.#options.clock.now();
     const formerActFrom = this.#actFrom;
-    // Set this before the answer: it may be lost, although the claim has replaced the former holder.
+    // Set `#actFrom` before the answer arrives: the answer may be lost although the server has applied the claim.
     if (decision.kind !== 'renew') this.#actFrom = Math.max(formerActFrom, decision.actFrom);
     this.#contested = false;
     this.#mayHold = true;
-    // If we crash before we act, the next holder must wait for the same former holder as we do.
+    // If we crash before `#actFrom`, the next holder must wait until then, too. So the Lease must not expire earlier.
     const leaseDurationMs = Math.max(LEASE_DURATION_MS, this.#actFrom - sentAt);
     try {
       const answer = await this.#write({ holder: this.#options.identity, leaseDurationMs });
@@ -190,13 +200,16 @@ export class CoordinatorLock {
     if (decision.kind === 'force') this.#options.onEvent?.({ kind: 'claimedByForce', from: decision.ousted });
   }
 
-  /** Whether we have been unable to coordinate for too long. False before `#actFrom`: the next holder also waits. */
+  /**
+   * Whether to release the lock, because we have been unable to coordinate for too long. False before `#actFrom`: the
+   * next holder could not act earlier, either.
+   */
   #shouldRelease(): boolean {
     const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + RENEW_DEADLINE_MS;
     return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);
   }
 
-  /** Releases the lock once no write is in flight. Returns the time of the next attempt. */
+  /** Stops acting, and releases the lock once no write can be in flight. Returns the time of the next attempt. */
   async #letGo(): Promise<Instant> {
     const { clock, onEvent } = this.#options;
     if (this.#renewedAt !== undefined) onEvent?.({ kind: 'letGo' });
@@ -230,7 +243,7 @@ export class CoordinatorLock {
     try {
       return await answer;
     } catch (error) {
-      // The server may or may not have applied the write, so read the Lease again before the next one.
+      // The server may or may not have applied the write, so read the Lease again before the next write.
       this.#fresh = false;
       this.#options.onEvent?.({ kind: 'callFailed', call, error });
       throw error;
@@ -277,7 +290,7 @@ export class CoordinatorLock {
     return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + RENEW_DEADLINE_MS;
   }
 
-  /** Updates the state now, and later when settling ends or the renew deadline passes. */
+  /** Updates the state now, and again when settling ends or the renew deadline passes. */
   #refreshState(): void {
     const { clock } = this.#options;
     const now = clock.now();
@@ -296,7 +309,7 @@ export class CoordinatorLock {
   }
 }
 
-/** Retries `work` once, immediately after a conflict: `work` reads the changed Lease again. */
+/** Runs `work`. After a conflict, runs `work` once more at once: `work` then reads the changed Lease. */
 async function againAfterConflict<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

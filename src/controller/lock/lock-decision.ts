@@ -4,24 +4,30 @@ import { type CoordinatorLockOptions, LEASE_DURATION_MS } from './lock-settings.
 
 /** The lock as this process has seen it. */
 export interface LockObservation {
-  /** Undefined if there is no Lease. */
+  /** Undefined if the Lease of the lock does not exist. */
   readonly record: LockRecord | undefined;
   /** When this process saw the last change of the record. */
   readonly seenAt: Instant;
-  /** A former holder may act until this time: the Lease was deleted, emptied or restored (rule 8). */
+  /**
+   * Until this time, a former holder may still act. Set if the Lease was deleted, emptied, taken before it expired, or
+   * restored from a backup (rule 10).
+   */
   readonly formerHolderUntil?: Instant;
-  /** Until this time, a foreign former holder may release another holder's lock, as client-go can (rule 8). */
+  /** Until this time, a foreign former holder may release the lock of another holder by mistake, as client-go can. */
   readonly doubtedUntil?: Instant;
 }
 
-/** `actFrom`: the time from which a holder may act after a successful claim. Before that, a former holder may act. */
+/** `actFrom`: when this replica may act after a successful claim. Until then, a former holder may still act. */
 export type LockDecision =
   | { readonly kind: 'claim'; readonly actFrom: Instant }
   | { readonly kind: 'force'; readonly actFrom: Instant; readonly ousted: string }
   | { readonly kind: 'renew' }
   | { readonly kind: 'wait'; readonly until: Instant };
 
-/** Ages a record by our clock, from when we first saw this holder, renewTime and duration (rule 8). */
+/**
+ * Returns the observation after this process saw `record`. The age of a record counts from the moment, on our clock, at
+ * which this process first saw the same holder, renewTime and duration.
+ */
 export function observeLock(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,
@@ -51,9 +57,9 @@ export function observeLock(
 }
 
 /**
- * Whether a holder without our prefix took the lock before its former holder expired. If so, this process
- * missed that the Lease was emptied or deleted, and the former holder may still act. Our replicas need no
- * such check: after a claim by force, they act and release only after the former holder has expired.
+ * Whether a holder without our prefix took the lock before the lease duration of the former holder was over. If so,
+ * this process missed that the Lease was emptied or deleted, and the former holder may still act. Our own replicas are
+ * not checked: after a claim by force, a replica neither acts nor releases the lock before that duration is over.
  */
 function isTakenEarly(
   previous: LockObservation | undefined,
@@ -66,7 +72,10 @@ function isTakenEarly(
   return now < previous.seenAt + durationOf(former);
 }
 
-/** Whether the holder itself released the lock. Other clients may empty it. Our replicas release only their own lock. */
+/**
+ * Whether the holder itself released the lock: another client may have emptied the Lease instead. A release by one of
+ * our replicas is always genuine, because our replicas release only their own lock.
+ */
 function isHoldersRelease(record: LockRecord, previous: LockObservation | undefined): boolean {
   if (!isReleased(record)) return false;
   const { record: former, doubtedUntil = Number.NEGATIVE_INFINITY, seenAt = 0 } = previous ?? {};
@@ -75,7 +84,10 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
   return !isByAnother && seenAt >= doubtedUntil;
 }
 
-/** Returns the end of the time in which a foreign holder may release another's lock: it may sleep two durations. */
+/**
+ * Returns until when a foreign former holder may release the lock of another holder: for two lease durations after its
+ * loss, because its process may be paused.
+ */
 function doubtAfter(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,
@@ -89,8 +101,8 @@ function doubtAfter(
 }
 
 /**
- * Decides what to do about the lock (rule 10). While a holder is valid, only a claim by force is possible. After such a
- * claim this replica waits, because the former holder may act until the end of its Lease.
+ * Decides what to do about the lock (rule 10). While another holder renews the lock in time, only a claim by force is
+ * possible. After such a claim, this replica waits, because the former holder may act until its lease duration is over.
  * @param forceNotBefore end of the backoff between claims by force
  */
 export function decideLock(
@@ -118,7 +130,7 @@ function durationOf(record: LockRecord): number {
   return record.leaseDurationMs ?? LEASE_DURATION_MS;
 }
 
-/** Whether leaseTransitions has decreased. Each new holder increases it, so the storage was restored from a backup. */
+/** Whether leaseTransitions has decreased. New holders only increase it, so the storage was restored from a backup. */
 function isSetBack(record: LockRecord, former: LockRecord | undefined): boolean {
   return former !== undefined && record.leaseTransitions < former.leaseTransitions;
 }

@@ -10,7 +10,7 @@ export const IDENTITY_PREFIX = 'coordinated-leader-election_';
 
 const RELEASED = { holder: '', leaseDurationMs: 1000 };
 
-/** `uuid` distinguishes this replica from an earlier run on the same host. */
+/** `uuid` distinguishes this process from an earlier process with the same hostname. */
 export function replicaIdentity(hostname: string, uuid: string): string {
   return `${IDENTITY_PREFIX}${hostname}_${uuid}`;
 }
@@ -30,7 +30,7 @@ export interface LockRecord {
   readonly renewTime: string | undefined;
   /** spec.leaseTransitions; 0 when absent. */
   readonly leaseTransitions: number;
-  /** Whether one of our replicas wrote the holder, by managedFields; undefined without managedFields. */
+  /** Whether one of our replicas wrote holderIdentity, according to managedFields; undefined without managedFields. */
   readonly isWrittenByOurs?: boolean | undefined;
 }
 
@@ -43,10 +43,10 @@ export interface OwnLock {
 }
 
 export interface RecordChange {
-  /** '' releases the lock. */
+  /** The new holderIdentity. With '', the write releases the lock. */
   readonly holder: string;
   readonly leaseDurationMs: number;
-  /** Microseconds since the Unix epoch. */
+  /** The time of the write by our wall clock, in microseconds since the Unix epoch. */
   readonly wallTime: bigint;
 }
 
@@ -64,12 +64,15 @@ export function readLockRecord(lease: KubernetesObject): LockRecord {
   };
 }
 
-/** Whether the record looks like a release by client-go or this program, not like a Lease that another client emptied. */
+/** Whether the record looks like a release by client-go or this program, not like a Lease emptied by another client. */
 export function isReleased(record: LockRecord): boolean {
   return record.holder === '' && record.leaseDurationMs === RELEASED.leaseDurationMs;
 }
 
-/** Returns the change that releases the lock: at once, or after `settlingMs` in which a former holder may act. */
+/**
+ * Returns the change that gives up the lock. If a former holder may act for another `settlingMs`, the lock is not
+ * released: it keeps its holder, and expires after that time.
+ */
 export function release(holder: string, settlingMs: number): Omit<RecordChange, 'wallTime'> {
   return settlingMs > 0 ? { holder, leaseDurationMs: settlingMs } : RELEASED;
 }
@@ -82,7 +85,7 @@ export function newLockLease(
   return { ...lease, spec: { ...changedFields({}, change), leaseTransitions: 0 } };
 }
 
-/** Returns `lease` with another record. Keeps its resourceVersion and unknown fields. */
+/** Returns `lease` with the changed record. Keeps all other fields, including resourceVersion and unknown fields. */
 export function withRecord(lease: KubernetesObject, change: RecordChange): KubernetesObject {
   const spec = specOf(lease);
   return { ...lease, spec: { ...spec, ...changedFields(spec, change) } };
@@ -90,7 +93,7 @@ export function withRecord(lease: KubernetesObject, change: RecordChange): Kuber
 
 function changedFields(spec: JsonObject, { holder, leaseDurationMs, wallTime }: RecordChange): JsonObject {
   const written = formatMicroTime(wallTime);
-  // Other replicas recognize a renewal by a new renewTime. It must be new even if our clock is coarse or was set back.
+  // Other replicas recognize a renewal by a changed renewTime, so change it even if our clock shows the same time.
   const renewTime = written === spec['renewTime'] ? formatMicroTime(wallTime + 1n) : written;
   const leaseDurationSeconds = Math.ceil(leaseDurationMs / 1000);
   const renewed = { holderIdentity: holder, leaseDurationSeconds, renewTime };

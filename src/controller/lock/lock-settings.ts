@@ -12,11 +12,14 @@ export const RETRY_PERIOD_MS = 2000;
 /** Events for the log, in addition to changes of the state. */
 export type LockEvent =
   | { readonly kind: 'claimedByForce'; readonly from: string }
-  /** Another process took the lock from us. `by` is '' if the Lease was emptied or deleted. */
+  /**
+   * We have lost the lock. `by`: the new holder, or '' if the Lease was emptied or deleted. `forceAgainInMs`: the delay
+   * before we may claim the lock by force again.
+   */
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
   /** We release the lock because we cannot coordinate. */
   | { readonly kind: 'letGo' }
-  /** A call failed. The error may be a conflict: a single conflict is normal, repeated conflicts are not. */
+  /** A request for the lock failed. If the error is a conflict: a single conflict is normal, repeated ones are not. */
   | { readonly kind: 'callFailed'; readonly call: LockCall; readonly error: unknown };
 
 export interface CoordinatorLockOptions {
@@ -25,7 +28,7 @@ export interface CoordinatorLockOptions {
   readonly identity: string;
   /** Whether to take the lock by force from a holder without our prefix. */
   readonly takeOver: boolean;
-  /** While false, this replica does not claim the lock, and releases it after {@link RENEW_DEADLINE_MS}. */
+  /** While this returns false, we do not claim the lock, and release a lock that we hold after RENEW_DEADLINE_MS. */
   readonly canCoordinate?: () => boolean;
   /** Called when the kind, holder or activeAt of the state changes. Must not throw. */
   readonly onChange?: (state: LockState) => void;
@@ -36,10 +39,10 @@ export interface CoordinatorLockOptions {
 /**
  * Deadline of each write that needs the lock, in ms.
  *
- * This invariant keeps two coordinators from acting at once (rule 10): a write begins at most 10 s after the
- * holder sent its last successful renewal, and ends within this deadline. Other replicas see the renewal after it was
- * sent, so for them it expires more than 15 s after that moment. 10 s + 3.5 s is less, even if one clock is 5 % slow and
- * the other 5 % fast: 13.5 s / 0.95 < 15 s / 1.05.
+ * This invariant keeps two coordinators from acting at once (rule 10): a write begins at most 10 s after the holder
+ * sent its last successful renewal, and ends within this deadline. Other replicas see the renewal after it was sent, so
+ * for them it expires more than 15 s after that moment. 10 s + 3.5 s is less, even if one clock is 5 % slow and the
+ * other 5 % fast: 13.5 s / 0.95 < 15 s / 1.05.
  */
 export const LONGEST_WRITE_MS = 3500;
 
@@ -54,7 +57,7 @@ export interface LockState {
   /** The holder as last seen; absent if the lock is free. */
   readonly holder?: string;
   readonly since: Instant;
-  /** End of settling, if all renewals succeed. */
+  /** Set while settling: when this replica becomes active, if all renewals until then succeed. */
   readonly activeAt?: Instant;
 }
 

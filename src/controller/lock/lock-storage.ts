@@ -8,7 +8,10 @@ import type { Clock } from '../../support/clock.ts';
 
 export const CALL_TIMEOUT_MS = 3000;
 
-/** Keeps unknown fields. After errors other than `ApiError`, the server may have carried out the request. */
+/**
+ * Reads and writes the Lease of the lock. Keeps unknown fields. If a write fails with another error than `ApiError`,
+ * the server may have carried out the write all the same.
+ */
 export interface LockStorage {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Reads the Lease from the server, not from a cache; undefined if there is none. */
@@ -17,7 +20,10 @@ export interface LockStorage {
   create(lease: KubernetesObject): Promise<KubernetesObject>;
   /** Rejects with status 409 when the Lease has another resourceVersion than `lease`. */
   update(lease: KubernetesObject): Promise<KubernetesObject>;
-  /** Calls `onChange` with each state in order (undefined: deleted). The returned function stops the watch. */
+  /**
+   * Calls `onChange` with each new state of the Lease, in order; with undefined if the Lease was deleted. The returned
+   * function stops the watch.
+   */
   watch(onChange: (lease: KubernetesObject | undefined) => void): () => void;
 }
 
@@ -52,7 +58,7 @@ export function createApiLockStorage(
         client,
         clock,
         path: resourcePaths.leases(lease.namespace),
-        // With this selector, a role can allow only this one Lease.
+        // With this selector, the API server allows the watch even if our role permits only this one Lease.
         query: { fieldSelector: `metadata.name=${lease.name}` },
         decode: (raw) => raw,
         handler: ({ type, object }) => onChange(type === 'deleted' ? undefined : object),
