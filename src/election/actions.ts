@@ -21,7 +21,7 @@ export function pingTo({ now }: View, standing: Standing, purpose: PingPurpose):
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
-/** Removes a preferredHolder of a coordinator. Otherwise, the holder would stop renewing, but would get no successor. */
+/** Removes a preferredHolder of a coordinator. Otherwise, the holder would stop renewing, although it need not yield. */
 export function removeOwnPreference(view: View): Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];

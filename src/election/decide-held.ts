@@ -231,7 +231,7 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/** Fences a holder that keeps renewing although a note asks it to yield: such a holder does not read notes (rule 14). */
+/** Fences a holder that keeps renewing although a note asks it to yield: such a holder reads no notes (rule 14). */
 function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
   const { input, tenure } = view;
   const { memory, settings, dropsFields } = input;

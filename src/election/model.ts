@@ -18,9 +18,9 @@ export interface PodReference {
 export interface Priority {
   /** A candidate with a higher value is better. 0 if no priority is set. */
   readonly value: number;
-  /** When the priority ends by the coordinator's wall clock, and the priority after that; undefined if there is no end. */
+  /** When the priority ends by the coordinator's wall clock, and the value after that; undefined if it never ends. */
   readonly end: { readonly at: MicroTime; readonly afterwards: number } | undefined;
-  /** An invalid annotation, as `name: "value"`, because of which no priority annotation counts; undefined if none is. */
+  /** An invalid annotation, as `name: "value"`; undefined if none is invalid. Then both annotations are ignored. */
   readonly unreadable: string | undefined;
 }
 

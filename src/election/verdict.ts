@@ -22,7 +22,7 @@ export function isPingPending(view: View, { observation: { ping } }: Standing): 
   return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }
 
-/** Returns the deadlines of the answers of `standings` to their pings. */
+/** Returns the deadlines for the answers to all unanswered pings to `standings`. */
 export function answersDueAt(view: View, standings: readonly Standing[]): readonly Instant[] {
   return standings.flatMap(({ observation: { ping } }) =>
     ping && ping.ackedAt === undefined ? ackDueAt(ping, view.input.settings) : [],
@@ -58,7 +58,7 @@ export function reinstatementTime({ standings, input, at }: View): Instant {
   return first;
 }
 
-/** Returns when the next priority ends (rule 16), by the current difference of our two clocks; Infinity if none ends. */
+/** Returns when the next priority ends (rule 16), converted from the wall clock; Infinity if no priority ends. */
 export function priorityEnd({ standings, now, at }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { candidate } of standings) {
@@ -74,7 +74,10 @@ export function knownConflict(view: View): string | undefined {
   return conflict !== undefined && conflict === conflictParties(view) ? conflict : undefined;
 }
 
-/** Identifies the parties of a conflict and their strategies by sums of hashes: sorting thousands is too slow. */
+/**
+ * Identifies the parties of a conflict and their strategies by sums of hashes. Sums do not depend on the order of the
+ * candidates, and sorting thousands of candidates would be too slow.
+ */
 export function conflictParties(view: View): string {
   const candidates = possibleCandidates(view);
   let [sum, otherSum] = [0, 0];
@@ -88,7 +91,7 @@ export function conflictParties(view: View): string {
   return `${candidates.length} ${sum} ${otherSum}`;
 }
 
-// FNV-1a.
+// Start and prime of the hash FNV-1a, and a multiplier for a second, independent sum.
 const START = 0x811c9dc5;
 const PRIME = 0x01000193;
 const OTHER_PRIME = 0x85ebca6b;

@@ -105,7 +105,7 @@ export type Tenure =
     }
   | {
       readonly kind: 'vacant';
-      /** Why the Lease is vacant. GrantRevised: a holder that has not taken up its grant is gone or silent (rule 12). */
+      /** Why the Lease is vacant. GrantRevised: its holder is gone or silent and has not taken up the grant (rule 12). */
       readonly need:
         | 'LeaseMissing'
         | 'LeaseExpired'
