@@ -7,7 +7,7 @@ import { notesWith } from './notes.ts';
 import type { Leader } from './outcome.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
-/** Maximum number of candidates that one election or one housekeeping pings at once, so that decisions are fast. */
+/** Maximum number of candidates to ping at once, in an election or in housekeeping, so that a decision is fast. */
 export const MAX_ASKED_AT_ONCE = 5000;
 
 export function pingEach(view: View, standings: readonly Standing[], purpose: PingPurpose): PingCandidate[] {
@@ -21,7 +21,7 @@ export function pingTo({ now }: View, standing: Standing, purpose: PingPurpose):
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
-/** Removes a preferredHolder of a coordinator. Otherwise, the holder would stop renewing, although it need not yield. */
+/** Removes a preferredHolder that a coordinator set. Otherwise, the holder would stop renewing for no reason. */
 export function removeOwnPreference(view: View): Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
@@ -39,7 +39,7 @@ export function updateLease(input: ElectionInput, lease: Lease, change: LeaseCha
   return [{ kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) }];
 }
 
-/** Creates the Lease of `input`. If the server drops the strategy, a note stores it. */
+/** Creates the Lease of `input`. If the server drops the strategy, also stores the strategy in a note. */
 function createLease(input: ElectionInput, strategy: string, grant?: Grant): Action[] {
   return [{ kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) }];
 }
@@ -60,8 +60,8 @@ export function nameStrategy(view: View, strategy: string): Action[] {
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 /**
- * Returns the grant of the Lease to the leader of an election. The caller has checked that no other holder may lead.
- * `revises` says why the grant replaces a provisional grant; undefined if it does not.
+ * Returns the write that grants the Lease to the leader of an outcome. The caller has checked that no other holder may
+ * lead. `revises` says why this grant replaces a provisional grant; undefined if it replaces none.
  */
 export function grantTo(view: View, { leader, strategy }: Leader, revises?: Grant['revises']): Action[] {
   const { name: holder } = leader;
@@ -99,7 +99,10 @@ export function transitionsTo(holder: string, lease: Lease, isNumberShared = fal
   return isAgain ? leaseTransitions : Math.min(leaseTransitions + 1, MAX_TRANSITIONS);
 }
 
-/** True if a coordinator preferred another candidate than `holder`, which can no longer get the Lease (rule 7). */
+/**
+ * True if a coordinator has set another candidate than `holder` as preferredHolder, and that candidate can no longer
+ * get the Lease (rule 7).
+ */
 function hasPreferredFailed(view: View, holder: string): boolean {
   const { preferredHolder } = view.input.lease ?? {};
   if (preferredHolder === holder || !hasOwnPreference(view)) return false;

@@ -64,7 +64,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     byName(a, b);
 }
 
-/** True if both have the same versions and priority, as most candidates do. A fast check before the comparison. */
+/** True if both candidates have the same versions and priority. Most have, so this check avoids slow comparisons. */
 function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
   return (
     a.binaryVersion === b.binaryVersion &&
@@ -82,7 +82,7 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;
-  // Do not ping a candidate that cannot lead at `moment`: the holder, for example, if its grant lapses then (rule 7).
+  // Omit candidates that lapses hold back at `moment`: for example the holder, if its grant lapses then (rule 7).
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
     ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );

@@ -73,7 +73,7 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
   const isLonger = !known || leadsUntil(belief) > leadsUntil(known);
-  // A ping counts if it was sent after the holder lost the Lease. Keep the first loss, so that earlier pings count.
+  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that earlier answers count.
   const longer = isLonger ? { ...belief, lostAt: known?.lostAt ?? belief.lostAt } : known;
   return [...withoutBelief(beliefs, belief.holder), longer];
 }

@@ -1,6 +1,6 @@
 import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from './model.ts';
 
-/** Why the coordinator pinged a candidate. For a preemption, only an ack of such a ping counts; otherwise any ack. */
+/** Why the coordinator pinged a candidate. Only a preemption needs the ack of its own ping, sent for this purpose. */
 export type PingPurpose =
   | 'election' // The Lease has no holder, and the answer may settle the election.
   | 'expiry' // The Lease is about to expire, and the answer may settle the next election.
@@ -11,7 +11,7 @@ export type PingPurpose =
 
 export interface Ping {
   readonly purpose: PingPurpose;
-  /** The pingTime in the candidate, by its clock; undefined if a command only supposes a ping and has sent none. */
+  /** The pingTime that the ping wrote, by the candidate's clock; undefined if a command only assumes a ping. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /** When the server confirmed the ping and its timeout started (rule 9); undefined before. */
@@ -22,10 +22,10 @@ export interface Ping {
   readonly ackedAt: Instant | undefined;
 }
 
-/** What this process has seen of a candidate, and when, by its monotonic clock. Immutable. */
+/** What this process has seen of a candidate, and when, by the monotonic clock of this process. Immutable. */
 export interface CandidateObservation {
   readonly uid: string;
-  /** When this process first saw the candidate; for a candidate from before the watch, its creation (rule 6). */
+  /** When this process first saw the candidate, or the creationTimestamp of one that existed before (rule 6). */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   readonly unchangedSince: Instant;

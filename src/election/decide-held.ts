@@ -46,7 +46,10 @@ export function decideHeld(view: HeldView): Verdict {
   return pingAheadOfExpiry(view, pingAheadOfTakeUp(view, verdict));
 }
 
-/** Keeps pinging the preferred candidate. Removes preferredHolder unless it answers and remains the best (rule 7). */
+/**
+ * Handles a Lease with a preferredHolder: keeps pinging the preferred candidate, and removes preferredHolder if this
+ * candidate no longer answers or is no longer the best (rule 7).
+ */
 function decidePending(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
   const { preferredHolder } = lease;
@@ -100,8 +103,8 @@ function decidePending(view: HeldView): Verdict | undefined {
 }
 
 /**
- * Does nothing while the server may not serve the holder's LeaseCandidate: without it, the coordinator cannot compare
- * the holder with other candidates (rule 13).
+ * Does nothing if the holder's LeaseCandidate is not visible, perhaps only because the server no longer serves its API.
+ * Without the LeaseCandidate, the coordinator cannot compare the holder with other candidates (rule 13).
  */
 function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict | undefined {
   const { hiddenUntil = Number.NEGATIVE_INFINITY } = input;
@@ -129,7 +132,7 @@ function unlessReinstated(view: HeldView, reason: Reason): Verdict {
   return { reason, recheckAt: [reinstatementTime(view)] };
 }
 
-/** Does nothing about a conflict that was reported before. It is not urgent, because the Lease has a valid holder. */
+/** Does nothing about a conflict that was reported before. The Lease has a valid holder, so there is no hurry. */
 function decideKnownConflict(view: HeldView): Verdict | undefined {
   const conflict = knownConflict(view);
   return conflict === undefined ? undefined : { ...unlessReinstated(view, 'StrategyConflict'), conflict };
@@ -213,7 +216,7 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   };
 }
 
-/** Pings candidates before the expiry if the holder is late (rule 6). If the holder answers, it may lead again. */
+/** Pings candidates before the expiry if the holder is late (rule 6). If the holder answers, it can get a new grant. */
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
   if (view.at < lateAt) return { ...verdict, lateAt };
@@ -224,7 +227,7 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
     recheckAt: [
       ...(verdict.recheckAt ?? []),
       ...[expiresAt, nextWaveAt(view)],
-      // Live candidates may have a pending ping, too: the holder, and candidates that renewed after another ping.
+      // Live candidates may have a pending ping, too: the holder, and candidates that renewed just before their ping.
       ...answersDueAt(view, standingsIn(view.standings, 'Live', 'Awaiting')),
     ],
     isAsking: true,
@@ -328,7 +331,10 @@ function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/** Returns when the time to take up the grant is over. It starts with the server's answer, or at first sight. */
+/**
+ * Returns the end of the time to take up the grant. This time starts when the server confirms our grant, or when this
+ * process first sees the grant of another replica (rule 12).
+ */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;
   return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);

@@ -10,8 +10,8 @@ const COLLECTION_RETRY_MS = 10 * 60_000;
 /** Number of unanswered pings before the coordinator deletes a candidate (rule 1). */
 const COLLECTION_PINGS = 3;
 /**
- * Minimum time from the first of these pings to the deletion, in milliseconds. If a candidate was deleted by
- * mistake, client-go publishes it again only minutes later. Until then, its Lease may have no leader.
+ * Minimum time from the first collection ping to the deletion, in milliseconds. A long time avoids mistakes: client-go
+ * publishes a deleted candidate again only minutes later, and its Lease may have no leader until then.
  */
 const COLLECTION_WATCH_MS = 10 * 60_000;
 

@@ -41,7 +41,10 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   return { ...ignored, recheckAt: [...(ignored.recheckAt ?? []), ...changesAt] };
 }
 
-/** Keeps a vacant Lease reserved until its former holder can no longer believe that it leads (rule 8). */
+/**
+ * Keeps a vacant Lease reserved until its former holder can no longer believe that it leads. If this holder answers a
+ * ping, it gets the Lease back (rule 8).
+ */
 function decideReserved(view: VacantView): Verdict | undefined {
   const { outlook, standings, tenure, input } = view;
   const { reservation } = tenure;
@@ -162,12 +165,12 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
     actions: removeOwnPreference(view),
     recheckAt: [
       nextRoundAt(view),
-      // When a ping to a live party times out: the party may have renewed just before the ping, and crashed since.
+      // Decide again when a ping to a live party times out: the party may have crashed since its last renewal.
       ...answersDueAt(view, standingsIn(view.standings, 'Live')),
       reinstatementTime(view),
     ],
     conflict,
-    // Count a round even if it has no pings: fresh candidates can be in conflict, and each conflict backs off.
+    // Start a round even without pings, so that the next rounds back off. Fresh candidates conflict without a ping.
     isRound: isRoundDue(view),
   };
 }

@@ -57,15 +57,18 @@ function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
 
 const ORDER: readonly Action['kind'][] = ['CreateLease', 'UpdateLease', 'PingCandidate', 'DeleteCandidate'];
 
-/** Completes a verdict: adds pings to twins and the housekeeping, drops second writes to a candidate, and sorts. */
+/**
+ * Turns a verdict into a decision: adds pings to twins and the housekeeping, keeps only one write to each candidate,
+ * and sorts the actions.
+ */
 export function toDecision(
   view: View,
   verdict: Verdict,
   housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
 ): Decision {
   const { actions: chores = [] } = housekeeping;
-  // All writes name the cached resourceVersion, so the server would refuse a second write to a candidate. A deletion
-  // replaces a ping.
+  // All writes name the cached resourceVersion, so the server would refuse a second write to a candidate. Prefer a
+  // deletion to a ping.
   const written = new Set(chores.flatMap((action) => (action.kind === 'DeleteCandidate' ? action.uid : [])));
   const isFirst = (action: Action): boolean => {
     const { size } = written;

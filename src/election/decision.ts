@@ -8,7 +8,7 @@ import type { Standing, Tenure } from './view.ts';
 /** The object that an action is based on. If its uid or resourceVersion has changed, the server refuses the write. */
 type CandidateVersion = Pick<LeaseCandidate, 'source' | 'name' | 'uid' | 'resourceVersion'>;
 
-/** Asks a candidate for a sign of life. */
+/** Asks a candidate for a sign of life: writes its pingTime. */
 export interface PingCandidate extends CandidateVersion {
   readonly kind: 'PingCandidate';
   readonly pingTime: MicroTime;
@@ -62,7 +62,7 @@ export type LeaseChange =
   | { readonly kind: 'release'; readonly renewTime: MicroTime }
   /** Removes preferredHolder. `hasFailed`: whether this counts as a failed preemption (rule 7). */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /** Writes strategy. If `isHolderAbsent`, also writes holderIdentity ''. Removes preferredHolder only if told to. */
+  /** Writes strategy. `isHolderAbsent`: writes holderIdentity ''. `removesPreferredHolder`: removes that field. */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;
@@ -95,7 +95,7 @@ export interface Decision {
   readonly isRound: boolean;
   /** True while the election waits for answers to pings. The coordinator pings more candidates each second (rule 6). */
   readonly isAsking: boolean;
-  /** Identifies the parties of a strategy conflict, so that the coordinator reports each conflict once. */
+  /** Identifies the parties of a strategy conflict, to report each conflict once; undefined without a conflict. */
   readonly conflict: string | undefined;
 }
 
@@ -217,7 +217,7 @@ export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINI
 export interface CandidateAccount
   extends Pick<LeaseCandidate, 'name' | 'binaryVersion' | 'emulationVersion'> {
   readonly state: Standing['state'];
-  /** The criterion by which the candidate lost, or its state; undefined for the chosen candidate. */
+  /** The criterion by which the candidate lost, its state, or the outcome; undefined for the chosen candidate. */
   readonly lostBy: string | undefined;
 }
 

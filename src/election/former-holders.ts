@@ -149,8 +149,8 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 
 /**
  * Returns the memory after the server wrote a grant. If the grant updated a known Lease, the server did not write the
- * grants whose answers were lost: otherwise, the update would have failed. If the grant created the Lease, a lost grant
- * may have created an earlier Lease, whose holder may still lead.
+ * grants whose answers were lost: otherwise, the update would have failed, with an outdated resourceVersion. If the
+ * grant created the Lease, a lost grant may have created an earlier Lease, whose holder may still lead.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -177,17 +177,17 @@ export function beliefBy(
   renewedAt = at,
 ): Belief {
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
-  // A grant that returns the Lease to its former holder has an unusual duration. A renewal would have another one.
+  // A grant that returns the Lease lasts only as long as its former holder may lead. A renewal has another duration.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
-  // A ping counts if it was sent after the holder lost the Lease. Keep the first loss, so that earlier pings count.
+  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that earlier answers count.
   const lostAt = known?.lostAt ?? at;
   return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }
 
 /** Once a holder has held the Lease for this time, in ms, no former holder can lead or release the Lease. */
 const LONG_HELD_MS = 5 * 60_000;
-/** Maximum age of candidates, in ms, that have had no election yet if no coordinator ran before this one (rule 8). */
+/** If no coordinator ran before, a Lease whose candidates are all younger than this, in ms, had no holder (rule 8). */
 const JUST_CREATED_MS = 1000;
 /** Precision of creationTimestamp, in ms: whole seconds. */
 const CREATION_PRECISION_MS = 1000;

@@ -12,9 +12,9 @@ export interface Pod {
   readonly isMirror: boolean;
   readonly hasHostPid: boolean;
   readonly sharesProcessNamespace: boolean;
-  /** The container of the leading program, according to this project's annotation on the Pod. */
+  /** The name of the leading program's container, according to this project's annotation on the Pod. */
   readonly leadingContainer: string | undefined;
-  /** The container that kubectl uses by default, according to kubectl's annotation on the Pod. */
+  /** The name of the container that kubectl uses by default, according to kubectl's annotation on the Pod. */
   readonly defaultContainer: string | undefined;
   /** When the kubelet found that not all containers are ready; undefined while all containers are ready. */
   readonly unreadySince: MicroTime | undefined;
@@ -91,7 +91,7 @@ export type MissingBinding = keyof typeof MISSING_BINDINGS;
 /** What shows in which container the holder of a Lease runs. */
 export interface Holding {
   readonly lease: Lease;
-  /** The candidate of the holder; undefined for a plain elector. */
+  /** The candidate of the holder; undefined if the holder has none. */
   readonly candidate: LeaseCandidate | undefined;
   readonly hasCandidates: boolean;
   readonly isAskedByNamespace: boolean;
@@ -128,7 +128,10 @@ export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly 
   return { kind: 'bound', pod, container, isSure };
 }
 
-/** Whether the Lease belongs to a plain elector: it has no elections, no participant, and is no node heartbeat. */
+/**
+ * Whether the holder of the Lease is a plain elector: the Lease has no elections, no participant renews it, and it is
+ * not the heartbeat of a node.
+ */
 export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 'hasCandidates'>): boolean {
   const { strategy, preferredHolder, isRenewedByParticipant, namespace } = lease;
   const isCoordinated = hasCandidates || strategy !== undefined || preferredHolder !== undefined;

@@ -39,7 +39,7 @@ export interface EndEvidence extends Holding {
   readonly possible: PossiblePods;
 }
 
-/** Returns when there is proof that the holder of a Lease has ended: the conditions (a) to (e) of rule 17. */
+/** Returns when conditions (a) to (e) of rule 17 prove that the holder of a Lease has ended, or why they do not. */
 export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const { lease, memory, candidate, possible } = evidence;
   // (a) Bound: the holder is a process in one container of one Pod.
@@ -51,12 +51,12 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   if (observed === undefined) return unproven('NoPod');
   const { record } = memory;
   const { acquiredAfter = Number.NEGATIVE_INFINITY } = record ?? {};
-  // If the Pod came after the acquisition, the holder may be an earlier Pod with the same hostname: a Pod can be
-  // deleted while its process still runs.
+  // If this process saw the Pod only after the holder had acquired the Lease, the holder may be from an earlier Pod
+  // with the same hostname: a Pod can be deleted while its process still runs.
   const isOlderThanTerm = Math.max(observed.seenAt, possible.sharedAt ?? observed.seenAt) < acquiredAfter;
   if (candidate === undefined && !isOlderThanTerm) return unproven('PodTooNew');
 
-  // (b) Exited: the kubelet has seen the end of an instance that was running before.
+  // (b) Exited: the kubelet reports the end of an instance that this process has seen running.
   const [lastEnded] = container.ended;
   if (record === undefined || lastEnded === undefined) return unproven('ContainerRuns');
   const renewTime = holdersRenewTime(lease, memory);
@@ -107,10 +107,10 @@ function unproven(missing: MissingProof): HolderEnd {
   return { kind: 'unproven', missing };
 }
 
-/** Returns renewTime if the holder wrote it, so that it is a time of the node's clock; undefined if a coordinator did. */
+/** Returns renewTime if the holder wrote it, by the clock of its node; undefined if a coordinator wrote it. */
 function holdersRenewTime(lease: Lease, memory: LeaseMemory): MicroTime | undefined {
   const { renewTime, acquireTime, isAcquireTimeRenewers, isRenewedByCoordinator } = lease;
-  // Two equal times are a grant, unless the holder wrote both. (A Lease that is returned has two different times.)
+  // If both times are equal, a grant wrote them, unless field ownership shows that the holder wrote them.
   const isGrant = isRenewedByCoordinator || (renewTime === acquireTime && !isAcquireTimeRenewers);
   return isGrant || isGrantUnrenewed(memory, lease) ? undefined : renewTime;
 }

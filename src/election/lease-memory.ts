@@ -27,7 +27,7 @@ export interface HolderRecord
   readonly hasEnded?: true;
 }
 
-/** A holder that a note asks to yield, and when this process first saw the note, with which renewTime. */
+/** A holder that a note asks to yield. This process first saw the note at `since`. The Lease had `renewTime` then. */
 export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
@@ -47,7 +47,7 @@ export interface LeaseMemory {
   readonly wasHeld: boolean;
   /** The preferredHolder for which the last holder released the Lease. Kept until the Lease has a holder again. */
   readonly yieldedTo: string | undefined;
-  /** The beliefs of holders that may have led (rule 8). {@link allBeliefs} adds holders of unanswered grants. */
+  /** The beliefs of holders that may have led (rule 8). {@link allBeliefs} adds beliefs from unanswered grants. */
   readonly beliefs: Beliefs;
   /** The last known duration of a holder, at least 15 s, in ms. Assumed for holders whose duration is unknown. */
   readonly usualDurationMs: number;
@@ -61,9 +61,9 @@ export interface LeaseMemory {
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant, while its holder has not renewed it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
-  /** Number of grants since the Lease was vacant, each of which replaced the previous one, and the first's time. */
+  /** The number of grants in a row, a first one and its revisions, and the time of the first one (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
-  /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up (rule 7). */
+  /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up in time (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
   /** Consecutive lapses of all holders of the Lease, since a holder last took up a grant. */
   readonly lapsesOfLease: Attempts;
@@ -74,7 +74,7 @@ export interface LeaseMemory {
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
   readonly preemptedAt: Instant;
-  /** Rounds of pings to silent candidates since the Lease last had a leader. */
+  /** Number of rounds of pings to silent candidates since the Lease last had a leader, and the last round's time. */
   readonly rounds: Attempts;
   /** Identifies the last reported strategy conflict: its candidates and their strategies. */
   readonly conflict: string | undefined;
@@ -95,14 +95,14 @@ export interface UnrenewedGrant
   extends Pick<Grant, 'holder' | 'renewTime' | 'leaseDurationSeconds' | 'isPreemption' | 'isReturn'> {
   /** Identifies the grant. The renewTime does not: a holder may renew with the same renewTime that we wrote. */
   readonly resourceVersion: string;
-  /** The time limit to take up the grant (rule 12). */
+  /** When the holder must have taken up the grant (rule 12). */
   readonly takeUpBy: Instant;
 }
 
 /** A grant, with the facts about the former holder that the coordinator knew when it decided. */
 export interface Grant {
   readonly holder: string;
-  /** The renewTime that the grant writes. If the Lease has another renewTime, the holder wrote it. */
+  /** The renewTime that the grant writes. If the Lease has another renewTime, the holder has renewed the Lease. */
   readonly renewTime: MicroTime;
   readonly former: string | undefined;
   readonly leaseDurationSeconds: number;
@@ -154,8 +154,9 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
 }
 
 /**
- * Returns the beliefs of holders that may lead, so that the coordinator waits before a grant. If the Lease is known,
- * omits grants whose answers were lost: if the server had written one, it would refuse our outdated resourceVersion.
+ * Returns the beliefs of holders for which the coordinator has to wait before a grant. If the Lease is known, omits
+ * holders of grants whose answers were lost: if the server had written such a grant, it would refuse our next grant,
+ * whose resourceVersion would be outdated.
  */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
@@ -201,7 +202,7 @@ export function takeUpMs(leaseDurationSeconds: number): number {
 /** After this time without a failure, the next failure counts as the first one, in milliseconds. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
-/** Records that the server or the holder has removed fields that we wrote. The next write of them backs off. */
+/** Records that the server or the holder has removed fields that we wrote. We write them again after a backoff. */
 export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemory {
   return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
 }
@@ -216,7 +217,7 @@ export function recordGrantAnswered(
 ): LeaseMemory {
   if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
   const { unrenewedGrant } = memory;
-  // The watch has shown the grant before this answer. If it showed a later version, the holder has renewed.
+  // The watch has shown the grant before this answer. If it showed a later resourceVersion, the holder has renewed.
   const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
   return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
 }
@@ -233,7 +234,7 @@ export function recordGrant(
   sentAt = at,
 ): LeaseMemory {
   const { former, holder, renewTime, leaseDurationSeconds, isPreemption, revises, isReturn } = grant;
-  // If a better candidate comes soon, the preemption has not failed: several versions may be deployed in a row.
+  // A preemption has not failed if a better candidate soon follows: several versions may be deployed in a row.
   const isEarlyLoss =
     !isPreemption &&
     revises !== 'holderWorse' &&
@@ -276,7 +277,7 @@ export function again(attempts: Attempts, lastAt: Instant): Attempts {
   return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
 }
 
-/** The number of consecutive lapses for which a candidate is not held back (rule 7). */
+/** Up to this number of consecutive lapses, a candidate is not held back (rule 7). */
 export const LAPSES_ALLOWED = 1;
 
 /** Adds a lapse. `isEnough`: one lapse holds the candidate back, as after a preemption (rule 7). */
@@ -290,11 +291,11 @@ export function withLapse(
   return { count: isEnough ? Math.max(count, LAPSES_ALLOWED + 1) : count, lastAt: at };
 }
 
-/** Records a lapse. Forgets old lapses: a program in a crash loop returns under ever new names. */
+/** Records a lapse. Forgets old lapses: a program in a crash loop has ever new names, so the map would grow. */
 function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: Instant) {
   const { lapses, lapsesOfLease } = memory;
   const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
-  // A holder that was replaced because it was late must not replace its successor.
+  // A holder that was replaced because it was late must not replace its successor in turn.
   const isEnough = revises === 'holderLate' || undefined;
   const own = withLapse(lapses.get(former) ?? NO_ATTEMPTS, memory, at, isEnough);
   return {

@@ -20,7 +20,7 @@ export interface Priority {
   readonly value: number;
   /** When the priority ends by the coordinator's wall clock, and the value after that; undefined if it never ends. */
   readonly end: { readonly at: MicroTime; readonly afterwards: number } | undefined;
-  /** An invalid annotation, as `name: "value"`; undefined if none is invalid. Then both annotations are ignored. */
+  /** An invalid priority annotation, as `name: "value"`, which makes the coordinator ignore both; undefined if none. */
   readonly unreadable: string | undefined;
 }
 
@@ -166,7 +166,7 @@ export const GROUP = 'coordinated-leader-election.dev';
 /** The holderIdentity of a fenced Lease, which has no real holder (rule 14). A candidate of this name takes no part. */
 export const FENCE = `fence.${GROUP}`;
 
-/** The Lease that is the coordinators' default lock, also of the built-in controller. It has no elections (rule 10). */
+/** The Lease that coordinators, also the built-in one, use as their lock by default. It has no elections (rule 10). */
 export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
 
 /** The namespace of the Leases that are the heartbeats of nodes: each kubelet renews one. */

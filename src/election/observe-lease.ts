@@ -126,7 +126,7 @@ function observeDeletion(memory: LeaseMemory, at: Instant, coordinatingSince?: I
   return { ...known, record: undefined, unrenewedGrant: undefined };
 }
 
-/** True if a list, which shows only the last state, may have hidden a grant by another coordinator since `record`. */
+/** True if a list showed the Lease, so that this process may have missed a grant by another coordinator. */
 function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boolean {
   return coordinatingSince !== undefined && record.since <= coordinatingSince;
 }
@@ -173,7 +173,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // If our own grant came before, supposeGrants() has added its holder. A Lease without a renewTime had no holder.
+    // supposeGrants() has added a belief for the holder of our own grant. A Lease without renewTime had no holder.
     const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
@@ -264,11 +264,12 @@ function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord)
   return former.holder === record.holder ? former.isNumberShared === true : true;
 }
 
-/** Adds an unknown holder, which may still lead, if leaseTransitions has grown more than the holders seen explain. */
+/** Adds an unknown holder, which may still lead, if leaseTransitions counts more holders than this process saw. */
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
   const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;
-  // A grant or a fence of a coordinator adds 1. The first renewal of a participant may add another 1 (rule 15).
+  // A grant or a fence by a coordinator increases leaseTransitions by 1. The first renewal of a participant may
+  // increase leaseTransitions by another 1 (rule 15).
   const isCoordinators = isOwnGrant || lease.isUnrenewedGrant || lease.holderIdentity === FENCE;
   if (grown <= Number(isCoordinators) + Number(lease.isRenewedByParticipant ?? false)) return memory;
   return withUnknown(memory, at, lease.isUnrenewedGrant ? 'before' : at);
@@ -334,7 +335,7 @@ function recordOf(
   };
 }
 
-/** Returns how often the holder renews, and after which moment it acquired the Lease, as far as known (rule 17). */
+/** Returns the longest time between two renewals of the holder, and when it acquired the Lease (rule 17). */
 function termOf(
   lease: Lease,
   at: Instant,

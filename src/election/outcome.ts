@@ -195,7 +195,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
   return { present, lists, firsts, highest, named, best };
 }
 
-/** The strategy that candidates agree on (rule 4). */
+/** Whether candidates agree on a strategy, and on which (rule 4). */
 export type StrategyResolution =
   | Extract<Outcome, { kind: 'none' | 'conflict' }>
   | { readonly kind: 'resolved'; readonly strategy: string };
@@ -236,7 +236,7 @@ function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolu
     for (const strategy of each) incoming.set(strategy, (incoming.get(strategy) ?? 0) + 1);
   }
   const roots = [...below.keys()].filter((strategy) => !incoming.has(strategy));
-  // Kahn's algorithm: repeatedly remove strategies that no remaining one comes before. If some remain, there is a cycle.
+  // Kahn's algorithm: repeatedly remove strategies that are below no remaining strategy. The rest, if any, has a cycle.
   const removed = [...roots];
   for (const strategy of removed) {
     for (const next of below.get(strategy) ?? []) {

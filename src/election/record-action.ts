@@ -44,7 +44,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
     );
   }
   let { memory } = known;
-  // This update may change the fields that we wrote last. Forget them, or the change would look like a wipe.
+  // Forget the fields that we wrote last. If this update changes them, it must not look like a removal by the holder.
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
   if (grant?.hasFormerEnded) memory = withoutEnded(memory, at);
@@ -76,7 +76,7 @@ export function recordSuccess<K extends Known>(
   return { ...known, memory };
 }
 
-/** Records an action that has failed or may have failed. */
+/** Records an action whose request has failed, or whose result is unknown. */
 export function recordFailure<K extends Known>(known: K, action: Action, sentAt: Instant, at: Instant): K {
   if (action.kind === 'DeleteCandidate') {
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
@@ -114,7 +114,7 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Returns the memory after there is proof that the holder has ended: it no longer believes that it leads (rule 17). */
+/** Returns the memory after the proof that the holder has ended: this holder believes nothing any more (rule 17). */
 function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, beliefs, withdrawals } = memory;
   if (!record) return memory;

@@ -33,7 +33,7 @@ const ageAndName: readonly Criterion[] = [
   ['LaterName', (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)],
 ];
 
-/** Creates a strategy from its criteria. Each of its three orders adds criteria to the order before. */
+/** Creates a strategy. `comparePreemption` has the fewest criteria, `compareMerit` adds some, and `compare` has all. */
 export function createStrategy({ isElectable, preempting = [], choosing = [] }: StrategyParts): Strategy {
   const evicting = [priority, ...preempting];
   const awaited = [...evicting, ...choosing];

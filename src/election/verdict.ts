@@ -17,12 +17,12 @@ export interface Verdict {
   readonly conflict?: string;
 }
 
-/** True while our ping to the candidate is unanswered and its deadline has not passed. */
+/** True while our ping to the candidate is unanswered and the deadline for the answer has not passed. */
 export function isPingPending(view: View, { observation: { ping } }: Standing): boolean {
   return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }
 
-/** Returns the deadlines for the answers to all unanswered pings to `standings`. */
+/** Returns the deadline of each unanswered ping to one of `standings`. */
 export function answersDueAt(view: View, standings: readonly Standing[]): readonly Instant[] {
   return standings.flatMap(({ observation: { ping } }) =>
     ping && ping.ackedAt === undefined ? ackDueAt(ping, view.input.settings) : [],
@@ -39,7 +39,7 @@ export function ackDeadline(view: View): Instant {
   return first;
 }
 
-/** Returns when the first live candidate, except the holder, stops counting as alive; Infinity if there is none. */
+/** Returns when the first alive candidate, except the holder, stops counting as alive; Infinity if none is alive. */
 export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { isAlive, isHolder, observation } of standings) {
@@ -68,7 +68,7 @@ export function priorityEnd({ standings, now, at }: View): Instant {
   return first;
 }
 
-/** Returns the last reported conflict if it still has the same parties. */
+/** Returns the last reported conflict if its parties are still the same; undefined otherwise. */
 export function knownConflict(view: View): string | undefined {
   const { conflict } = view.input.memory;
   return conflict !== undefined && conflict === conflictParties(view) ? conflict : undefined;

@@ -105,7 +105,7 @@ export type Tenure =
     }
   | {
       readonly kind: 'vacant';
-      /** Why the Lease is vacant. GrantRevised: its holder is gone or silent and has not taken up the grant (rule 12). */
+      /** Why the Lease is vacant. GrantRevised: a holder that has not taken up its grant is gone or silent. */
       readonly need:
         | 'LeaseMissing'
         | 'LeaseExpired'
@@ -173,7 +173,10 @@ export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   });
 }
 
-/** Whether a plain elector has the Lease, an annotation asks for crash evidence, and this setting is on (rule 17). */
+/**
+ * Whether the coordinator may use crash evidence about the holder of the Lease as a plain elector: the setting is on,
+ * an annotation asks for the evidence, and the Lease has no elections (rule 17).
+ */
 export function isEvidenceAsked(input: ElectionInput): boolean {
   const { lease, candidates, settings, isEvidenceAskedByNamespace } = input;
   const isAsked = lease?.asksForEvidence || isEvidenceAskedByNamespace;
@@ -256,7 +259,7 @@ function stateOf(
   return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
 }
 
-/** True if the candidate has just released the Lease or has lapsed. Others that can lead come first (rule 3). */
+/** True if a candidate may lead only if no other can: it has just released the Lease, or has lapsed (rule 3). */
 export function isHeldBack(input: ElectionInput, name: string, at: Instant): boolean {
   return at < withdrawnUntil(input, name) || isLapsed(input, name, at);
 }
