@@ -1,6 +1,9 @@
 import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from './model.ts';
 
-/** Why the coordinator pinged a candidate. Only a preemption needs the ack of its own ping, sent for this purpose. */
+/**
+ * Why the coordinator pinged a candidate. A preemption needs the answer to a ping with the purpose `preemption`. In all
+ * other cases, the answer to any ping counts.
+ */
 export type PingPurpose =
   | 'election' // The Lease has no holder, and the answer may settle the election.
   | 'expiry' // The Lease is about to expire, and the answer may settle the next election.
@@ -25,7 +28,7 @@ export interface Ping {
 /** What this process has seen of a candidate, and when, by the monotonic clock of this process. Immutable. */
 export interface CandidateObservation {
   readonly uid: string;
-  /** When this process first saw the candidate, or the creationTimestamp of one that existed before (rule 6). */
+  /** When this process first saw the candidate, or its creation if that was before this process watched (rule 6). */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   readonly unchangedSince: Instant;

@@ -66,7 +66,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
     if (decideOutcome([leader]).kind === 'leader')
       return { reason: 'FormerHolderAnswered', actions: grantTo(view, { ...outlook, leader }) };
   }
-  // Answers count only for a while (rule 3). Ping so late that they still count when the Lease can be granted.
+  // An answer counts only for a while (rule 3). Ping so late that the answers still count at the time of the grant.
   const formerAt = Math.max(from, returnsAt - input.settings.electionDurationMs);
   const isFormerDue = view.at >= formerAt && sentAt < formerAt;
   const othersAt = until - input.settings.electionDurationMs;

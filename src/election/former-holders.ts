@@ -187,7 +187,7 @@ export function beliefBy(
 
 /** Once a holder has held the Lease for this time, in ms, no former holder can lead or release the Lease. */
 const LONG_HELD_MS = 5 * 60_000;
-/** If no coordinator ran before, a Lease whose candidates are all younger than this, in ms, had no holder (rule 8). */
+/** If no coordinator ran before, candidates up to this age, in ms, cannot have had an election (rule 8). */
 const JUST_CREATED_MS = 1000;
 /** Precision of creationTimestamp, in ms: whole seconds. */
 const CREATION_PRECISION_MS = 1000;

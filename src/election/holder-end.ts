@@ -110,7 +110,7 @@ function unproven(missing: MissingProof): HolderEnd {
 /** Returns renewTime if the holder wrote it, by the clock of its node; undefined if a coordinator wrote it. */
 function holdersRenewTime(lease: Lease, memory: LeaseMemory): MicroTime | undefined {
   const { renewTime, acquireTime, isAcquireTimeRenewers, isRenewedByCoordinator } = lease;
-  // If both times are equal, a grant wrote them, unless field ownership shows that the holder wrote them.
+  // If both times are equal, they are from a grant, unless field ownership shows that the holder wrote both.
   const isGrant = isRenewedByCoordinator || (renewTime === acquireTime && !isAcquireTimeRenewers);
   return isGrant || isGrantUnrenewed(memory, lease) ? undefined : renewTime;
 }
@@ -134,7 +134,7 @@ function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTi
 const USUAL_RENEWAL_MS = 2000;
 /** Maximum time without a renewal that the proof requires if the holder's container is certain, in ms. */
 const MAX_SILENCE_MS = 5000;
-/** Minimum time without a renewal that the proof requires, in ms. The ended holder's last requests arrive in it. */
+/** Minimum time without a renewal that the proof requires, in ms. In this time, the holder's last requests arrive. */
 const SETTLED_MS = 1000;
 
 function silenceMs({ renewedEveryMs, durationMs }: HolderRecord, isSure: boolean): number {

@@ -20,7 +20,10 @@ export interface Priority {
   readonly value: number;
   /** When the priority ends by the coordinator's wall clock, and the value after that; undefined if it never ends. */
   readonly end: { readonly at: MicroTime; readonly afterwards: number } | undefined;
-  /** An invalid priority annotation, as `name: "value"`, which makes the coordinator ignore both; undefined if none. */
+  /**
+   * An invalid priority annotation, as `name: "value"`; undefined if there is none. If one of the two annotations is
+   * invalid, the coordinator ignores both.
+   */
   readonly unreadable: string | undefined;
 }
 

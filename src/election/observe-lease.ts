@@ -72,7 +72,7 @@ interface SeenChange {
   readonly written: HolderRecord;
   /** True if the Lease shows our last grant, or a renewal of it. */
   readonly isOwnGrant: boolean;
-  /** Set if a list showed the change, as in {@link observeLease}. */
+  /** Set if a list showed the change: when this process became the coordinator, or Infinity if it is not. */
   readonly coordinatingSince: Instant | undefined;
 }
 
@@ -335,7 +335,7 @@ function recordOf(
   };
 }
 
-/** Returns the longest time between two renewals of the holder, and when it acquired the Lease (rule 17). */
+/** Returns the longest time between two renewals, and a moment after which the holder acquired the Lease (rule 17). */
 function termOf(
   lease: Lease,
   at: Instant,
