@@ -1,6 +1,6 @@
 /**
- * Exports of `coordinated-leader-election/election`: pure functions that observe, decide and record.
- * docs/reference/library.md says when to call each function.
+ * Exports of `coordinated-leader-election/election`: pure functions that observe Leases and candidates, decide an
+ * election, and record the writes of a decision. docs/reference/library.md says when to call each function.
  */
 export { decodeLease } from './coordination/lease.ts';
 export { decodeLeaseCandidate } from './coordination/lease-candidate.ts';

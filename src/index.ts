@@ -1,4 +1,4 @@
-/** The package's exports, for programs that take part in an election. See docs/reference/participants.md. */
+/** Exports for programs that take part in an election. docs/reference/participants.md describes how to use them. */
 export { type ClientOptions, createClient, type KubernetesClient } from './kubernetes/client.ts';
 export { ApiError, ConnectionError } from './kubernetes/errors.ts';
 export { KubeConfigError, type KubeConfigSource, loadKubeConfig } from './kubernetes/kubeconfig.ts';

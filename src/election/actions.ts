@@ -7,7 +7,7 @@ import { notesWith } from './notes.ts';
 import type { Leader } from './outcome.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
-/** Maximum number of pings in one decision, so that a decision is fast (rule 9). */
+/** Maximum number of candidates to ping at once, in an election or in housekeeping, so that a decision is fast. */
 export const MAX_ASKED_AT_ONCE = 5000;
 
 export function pingEach(view: View, standings: readonly Standing[], purpose: PingPurpose): PingCandidate[] {
@@ -21,7 +21,7 @@ export function pingTo({ now }: View, standing: Standing, purpose: PingPurpose):
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
-/** Removes a preferredHolder that a coordinator set. Otherwise the holder would stop renewing needlessly. */
+/** Removes a preferredHolder that a coordinator set. Otherwise, the holder would stop renewing for no reason. */
 export function removeOwnPreference(view: View): Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
@@ -39,12 +39,12 @@ export function updateLease(input: ElectionInput, lease: Lease, change: LeaseCha
   return [{ kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) }];
 }
 
-/** Creates the Lease of `input`. If the server drops the strategy, a note stores it. */
+/** Creates the Lease of `input`. If the server drops the strategy, also stores the strategy in a note. */
 function createLease(input: ElectionInput, strategy: string, grant?: Grant): Action[] {
   return [{ kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) }];
 }
 
-/** Writes the strategy's name into the Lease if it differs. Creates a missing Lease without a holder. */
+/** Writes `strategy` into the Lease, unless the Lease names it already. Creates a missing Lease without a holder. */
 export function nameStrategy(view: View, strategy: string): Action[] {
   const { lease } = view.tenure;
   if (!lease) return createLease(view.input, strategy);
@@ -56,10 +56,13 @@ export function nameStrategy(view: View, strategy: string): Action[] {
   return updateLease(view.input, lease, change);
 }
 
-/** Maximum of int32. The server refuses a larger number, and the Lease could never get a holder again. */
+/** Maximum of int32. The server would refuse a grant with a larger number, so the Lease would get no holder again. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
-/** Grants the Lease. The caller has checked that no other holder may lead. See {@link Grant.revises}. */
+/**
+ * Returns the write that grants the Lease to the leader of an outcome. The caller has checked that no other holder may
+ * lead. `revises` says why this grant replaces a provisional grant; undefined if it replaces none.
+ */
 export function grantTo(view: View, { leader, strategy }: Leader, revises?: Grant['revises']): Action[] {
   const { name: holder } = leader;
   const { tenure, now, input } = view;
@@ -69,7 +72,7 @@ export function grantTo(view: View, { leader, strategy }: Leader, revises?: Gran
   const { record } = memory;
   const hasHolder = record && record.holder !== '' && record.holder !== FENCE;
   const beliefs = allBeliefs(memory);
-  // `holder` may lead until its own earlier record ends. The grant must not end before that (rule 8).
+  // `holder` may still lead by an earlier record of its own. The grant must not expire before that record (rule 8).
   const belief = beliefOf(beliefs, holder);
   const leftMs = belief ? leadsUntil(belief) - view.at : 0;
   const grant: Grant = {
@@ -89,14 +92,17 @@ export function grantTo(view: View, { leader, strategy }: Leader, revises?: Gran
   return updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy });
 }
 
-/** Returns the leaseTransitions for a grant to `holder`. Two leaders never have the same value. */
+/** Returns the leaseTransitions for a grant to `holder`: never a number that another leader of the Lease has had. */
 export function transitionsTo(holder: string, lease: Lease, isNumberShared = false): number {
   const { holderIdentity, leaseTransitions } = lease;
   const isAgain = holderIdentity === holder && !isNumberShared;
   return isAgain ? leaseTransitions : Math.min(leaseTransitions + 1, MAX_TRANSITIONS);
 }
 
-/** True if the preferredHolder was another candidate, and that candidate can no longer take the Lease (rule 7). */
+/**
+ * True if a coordinator has set another candidate than `holder` as preferredHolder, and that candidate can no longer
+ * get the Lease (rule 7).
+ */
 function hasPreferredFailed(view: View, holder: string): boolean {
   const { preferredHolder } = view.input.lease ?? {};
   if (preferredHolder === holder || !hasOwnPreference(view)) return false;

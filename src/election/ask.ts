@@ -11,7 +11,7 @@ import { type ElectionInput, lapsedUntil, type Standing, standingsIn, type View 
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
-/** Returns the candidates in `absent` whose answers could still change the election (rule 6). */
+/** Returns the candidates in `absent` whose answers could change the outcome among `present` (rule 6). */
 export function contendersAmong(
   present: readonly LeaseCandidate[],
   absent: readonly Standing[],
@@ -22,7 +22,10 @@ export function contendersAmong(
   return absent.filter(({ candidate }) => decisive.has(candidate));
 }
 
-/** Returns the contenders to ping next (rule 6). A contender with a pending ping is part of the wave. */
+/**
+ * Returns the contenders to ping now: the best two, a second later the best four, and so on (rule 6). These numbers
+ * include contenders with a pending ping, which are not pinged again.
+ */
 export function contendersToPing(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
@@ -38,10 +41,10 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 }
 
 /**
- * Returns a function that sorts contenders by their strategy, best first. If they would elect no leader, it
- * sorts them by binaryVersion only, because the candidates with the highest binaryVersion select the
- * strategy. Among equal contenders, the last holder comes last, because it has just missed its renewals. Of
- * the others, the most recently renewed comes first: it is the most likely to answer.
+ * Returns a function that sorts contenders by their strategy, best first. If the contenders would elect no leader, the
+ * function sorts them by binaryVersion only, because the candidates with the highest binaryVersion select the strategy.
+ * Among equal contenders, the last holder comes last, because it has just missed its renewals. Of the others, the one
+ * with the latest renewal comes first: it is the most likely to answer.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(contenders.map(({ candidate }) => candidate));
@@ -61,7 +64,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     byName(a, b);
 }
 
-/** A fast path: most candidates have the same versions and priority. */
+/** True if both candidates have the same versions and priority. Most have, so this check avoids slow comparisons. */
 function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
   return (
     a.binaryVersion === b.binaryVersion &&
@@ -75,11 +78,11 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
 }
 
-/** Returns the pings whose answers show the next leader before `moment`. Does not ping `except`. */
+/** Returns pings to candidates whose answers can change which candidate gets the Lease at `moment`. Omits `except`. */
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;
-  // A holder whose grant lapses at `moment` may be held back because of that lapse (rule 7).
+  // Omit candidates that lapses hold back at `moment`: for example the holder, if its grant lapses then (rule 7).
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
     ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );

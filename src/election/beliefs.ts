@@ -1,9 +1,9 @@
 import { FENCE, type Instant } from './model.ts';
 
 /**
- * What a holder may believe about the Lease (rule 8). For one duration after its last renewal, it believes
- * that it leads, even if the Lease has changed or is gone. For one more duration, a client-go elector that
- * does not notice its loss in time may release the Lease of another holder.
+ * What a holder may believe about the Lease (rule 8). For one lease duration after its last renewal, a holder may
+ * believe that it leads, even if the Lease has changed or is gone. For one more duration, a client-go elector that has
+ * not noticed the loss of its Lease may release the Lease, although another holder has it by then.
  */
 export interface Belief {
   /** {@link UNKNOWN_HOLDER} for a holder that this process has never seen. */
@@ -24,7 +24,7 @@ export type Beliefs = readonly Belief[];
 
 export const UNKNOWN_HOLDER = '';
 
-/** The assumed duration of a holder without an observed renewal, in milliseconds: client-go's default. */
+/** The assumed lease duration of a holder whose renewals this process has not seen, in ms: client-go's default. */
 export const USUAL_DURATION_MS = 15_000;
 
 /** The reservation of a vacant Lease for a former holder, which may still believe that it leads (rule 8). */
@@ -38,7 +38,7 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/** How long a belief is kept after its end: a list may later show a release from before that end. */
+/** How long a belief is kept after its end, in ms. A late list may show a release from before that end. */
 const KEPT_MS = 5 * 60_000;
 
 /** Maximum number of remembered holders per Lease. A client may write thousands of names into a Lease. */
@@ -69,11 +69,11 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
   return kept.length === 0 ? [belief] : [...kept.slice(0, MAX_HOLDERS - 1), belief];
 }
 
-/** Returns the beliefs with `belief` added. If its holder already has a belief, keeps the later end. */
+/** Returns the beliefs with `belief` added. If its holder already has a belief, keeps the one that ends later. */
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
   const isLonger = !known || leadsUntil(belief) > leadsUntil(known);
-  // An answer to a ping that was sent after the first loss still counts, so keep the first lostAt.
+  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that earlier answers count.
   const longer = isLonger ? { ...belief, lostAt: known?.lostAt ?? belief.lostAt } : known;
   return [...withoutBelief(beliefs, belief.holder), longer];
 }
@@ -87,7 +87,7 @@ export function withoutBelief(beliefs: Beliefs, holder: string): Beliefs {
   return beliefOf(beliefs, holder) ? beliefs.filter((belief) => belief.holder !== holder) : beliefs;
 }
 
-/** Returns the former holder for which a vacant Lease is reserved at `at`. */
+/** Returns the reservation at `at`, for the former holder whose belief ends last; undefined if no belief is left. */
 export function reservationFor(beliefs: Beliefs, at: Instant): Reservation | undefined {
   let last: Belief | undefined;
   let othersUntil = Number.NEGATIVE_INFINITY;
@@ -115,7 +115,7 @@ export function lastLoser(beliefs: Beliefs): string | undefined {
   return last;
 }
 
-/** True if another client-go elector, which notices its loss late, may release the Lease of `holder`. */
+/** True if another client-go elector may release the Lease of `holder`, because it has not noticed its own loss. */
 export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): boolean {
   const others = withoutBelief(beliefs, holder);
   return others.some((other) => !other.isParticipant && at < disturbsUntil(other));

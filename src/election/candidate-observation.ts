@@ -1,17 +1,20 @@
 import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from './model.ts';
 
-/** Why a candidate was pinged. A preemption needs an ack of its own ping. Otherwise, any ack counts. */
+/**
+ * Why the coordinator pinged a candidate. A preemption needs the answer to a ping with the purpose `preemption`. In all
+ * other cases, the answer to any ping counts.
+ */
 export type PingPurpose =
   | 'election' // The Lease has no holder, and the answer may settle the election.
   | 'expiry' // The Lease is about to expire, and the answer may settle the next election.
   | 'revival' // The candidate was silent before, and the Lease has no leader.
   | 'preemption' // The candidate may be better than the holder.
-  | 'validity' // The candidate has been silent for some minutes.
-  | 'collection'; // The candidate is deleted unless it answers.
+  | 'validity' // The candidate has not renewed for some minutes.
+  | 'collection'; // The coordinator deletes the candidate unless it answers.
 
 export interface Ping {
   readonly purpose: PingPurpose;
-  /** On the candidate's clock; undefined if a command only assumes the ping and has not sent one. */
+  /** The pingTime that the ping wrote, by the candidate's clock; undefined if a command only assumes a ping. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /** When the server confirmed the ping and its timeout started (rule 9); undefined before. */
@@ -22,28 +25,28 @@ export interface Ping {
   readonly ackedAt: Instant | undefined;
 }
 
-/** The observations of a candidate by this process, on its monotonic clock. Immutable. */
+/** What this process has seen of a candidate, and when, by the monotonic clock of this process. Immutable. */
 export interface CandidateObservation {
   readonly uid: string;
-  /** When this process first saw the candidate, or its earlier creationTimestamp (rule 6). */
+  /** When this process first saw the candidate, or its creation if that was before this process watched (rule 6). */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   readonly unchangedSince: Instant;
   /** Age of renewTime when this process first saw the candidate, in milliseconds; 0 after a renewal. */
   readonly ageAtFirstSightMs: number;
-  /** When the last renewal is no longer fresh; -Infinity if it was not fresh at first sight. */
+  /** Until when the candidate counts as fresh; -Infinity if it was not fresh at first sight. */
   readonly freshUntil: Instant;
   readonly ping: Ping | undefined;
   /** Number of consecutive unanswered pings before `ping`. */
   readonly unansweredPings: number;
-  /** Collection pings since the last renewal, and when the server confirmed the first and last (rule 1). */
+  /** Number of collection pings since the last renewal, and when the server confirmed the first and last (rule 1). */
   readonly collection:
     | { readonly pings: number; readonly firstAt: Instant; readonly lastAt: Instant }
     | undefined;
   readonly deletionFailedAt: Instant;
 }
 
-/** Returns the observation after this process saw `candidate`. `isNew`: created during our watch. */
+/** Returns the observation after this process saw `candidate`. `isNew`: the candidate was created during our watch. */
 export function observeCandidate(
   previous: CandidateObservation | undefined,
   candidate: LeaseCandidate,
@@ -74,8 +77,8 @@ function withPingSeen(observation: CandidateObservation, { pingTime }: LeaseCand
 
 /**
  * Records a renewal as the answer to `ping`. A renewal with an earlier pingTime was written before the ping, so it is
- * not an answer. Once this process has seen the candidate with the ping, any renewal is an answer: another coordinator
- * may ping with an earlier pingTime, because it does not know for how long the candidate has been silent.
+ * not an answer. Once this process has seen the candidate with the ping, any renewal is an answer, also one with an
+ * earlier pingTime: another coordinator, which saw the last renewal later, may have overwritten the pingTime.
  */
 function withAnswer(ping: Ping, { pingTime }: LeaseCandidate, at: Instant): Ping {
   const isEarlier =
@@ -90,7 +93,7 @@ function firstSight(
   isNew: boolean,
 ): CandidateObservation {
   const claimed = candidate.renewTime ?? candidate.creationTimestamp;
-  // At first sight, only a timestamp by another clock shows the candidate's age (rules 1 to 3).
+  // At first sight, only a timestamp of another machine's clock shows the age of the last renewal (rules 1 to 3).
   const ageMs = claimed === undefined ? 0 : Number(now.wall - claimed) / 1000;
   const isFresh = candidate.renewTime !== undefined && Math.abs(ageMs) <= settings.electionDurationMs;
   return {
@@ -107,7 +110,7 @@ function firstSight(
   };
 }
 
-/** How far the server's clock may be ahead, in ms. Beyond that, a candidate's age is unknown. */
+/** How far the server's clock may be ahead of ours, in ms. If it is further ahead, the candidate counts as old. */
 const CLOCK_TOLERANCE_MS = 2000;
 
 function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: Now): Instant {
@@ -116,7 +119,7 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/** Returns the maximum age of renewTime at the creation. Adds a second: creationTimestamp has whole seconds. */
+/** Returns the maximum age of renewTime at the creation, in ms. Adds a second: creationTimestamp has whole seconds. */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
   return Number(creationTimestamp - renewTime) / 1000 + 1000;
@@ -151,7 +154,7 @@ export function recordPingDelivered(
   return { ...observation, ping: delivered, collection: { pings: pings + 1, firstAt, lastAt: at } };
 }
 
-/** Returns the observation after the ping of `sentAt` failed or may have failed. */
+/** Drops the ping that was sent at `sentAt`, because its write has failed or may have failed. */
 export function recordPingNotSent(observation: CandidateObservation, sentAt: Instant): CandidateObservation {
   const { ping } = observation;
   const isPending = ping?.sentAt === sentAt && ping.ackedAt === undefined;
@@ -179,13 +182,16 @@ export function isUnsuspected(seen: CandidateObservation, at: Instant, settings:
   return isAnswered && sinceRenewalMs(seen, at) < settings.candidateValidityMs;
 }
 
-/** Returns the deadline of an answer (rule 9). A slow confirmation of the ping by the server extends it. */
+/**
+ * Returns the deadline for the answer to a ping; Infinity until the server confirms the ping. The time that the server
+ * took to confirm the ping is added, because a slow server also delays the answer (rule 9).
+ */
 export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettings): Instant {
   if (deliveredAt === undefined) return Number.POSITIVE_INFINITY;
   return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);
 }
 
-/** Returns when the candidate stops counting as alive. Ignores an ack from before `decidedAt` (rule 3). */
+/** Returns when the candidate stops counting as alive. An ack counts only until the next election result (rule 3). */
 export function liveUntil(
   observation: CandidateObservation,
   decidedAt: Instant,

@@ -46,7 +46,10 @@ export function decideHeld(view: HeldView): Verdict {
   return pingAheadOfExpiry(view, pingAheadOfTakeUp(view, verdict));
 }
 
-/** Removes a preferredHolder unless its candidate keeps answering and remains the best (rule 7). */
+/**
+ * Handles a Lease with a preferredHolder: keeps pinging the preferred candidate, and removes preferredHolder if this
+ * candidate no longer answers or is no longer the best (rule 7).
+ */
 function decidePending(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
   const { preferredHolder } = lease;
@@ -99,7 +102,10 @@ function decidePending(view: HeldView): Verdict | undefined {
   };
 }
 
-/** Does nothing while the holder's LeaseCandidate may be hidden: the holder cannot be compared (rule 13). */
+/**
+ * Does nothing if the holder's LeaseCandidate is not visible, perhaps only because the server no longer serves its API.
+ * Without the LeaseCandidate, the coordinator cannot compare the holder with other candidates (rule 13).
+ */
 function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict | undefined {
   const { hiddenUntil = Number.NEGATIVE_INFINITY } = input;
   if (at >= hiddenUntil || standings.some(({ candidate }) => candidate.name === tenure.holder))
@@ -114,24 +120,28 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
   if (outlook.kind === 'none') return unlessReinstated(view, 'NoLiveCandidates');
   if (outlook.kind === 'noneElectable') return unlessReinstated(view, 'NoElectableCandidates');
   if (outlook.kind !== 'leader' || outlook.leader.name !== holder) return undefined;
-  // If the server drops the field, writing a note would look like the first renewal of the grant (rule 12).
+  // The server has dropped the strategy of this grant. Do not write a note yet: any change of the Lease would look
+  // like the first renewal of the grant (rules 12 and 14).
   const isDropped = lease.strategy === undefined && isProvisional;
   if (lease.strategy !== outlook.strategy && !isDropped) return undefined;
   return unlessReinstated(view, 'LeaderOptimal');
 }
 
-/** Returns a verdict that is valid until a held-back candidate takes part. */
+/** Returns a verdict that is valid until a held-back candidate takes part again. */
 function unlessReinstated(view: HeldView, reason: Reason): Verdict {
   return { reason, recheckAt: [reinstatementTime(view)] };
 }
 
-/** Reports a conflict once. The Lease has a valid holder, so the conflict is not urgent. */
+/** Does nothing about a conflict that was reported before. The Lease has a valid holder, so there is no hurry. */
 function decideKnownConflict(view: HeldView): Verdict | undefined {
   const conflict = knownConflict(view);
   return conflict === undefined ? undefined : { ...unlessReinstated(view, 'StrategyConflict'), conflict };
 }
 
-/** Waits until the holder has taken up a returned Lease. Before that, the holder neither leads nor releases the Lease. */
+/**
+ * Waits until a former holder that got its Lease back has renewed it. Before that renewal, the holder neither leads by
+ * the grant nor releases the Lease, so it would not yield to a better candidate (rule 7).
+ */
 function decideUntakenReturn(view: HeldView): Verdict | undefined {
   const { tenure, input, outlook } = view;
   if (tenure.isProvisional || !isGrantUnrenewed(input.memory, input.lease)) return undefined;
@@ -150,7 +160,7 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   return { reason: 'PreemptionBackoff', recheckAt: [retryAt, reinstatementTime(view)] };
 }
 
-/** Pings candidates that may be better than the holder or that ask for another strategy. Decides after their answers. */
+/** Pings candidates that may be better than the holder or may change the strategy. Decides after their answers. */
 function decideChallenge(view: HeldView): Verdict {
   const { standings, tenure, outcome, live } = view;
   const absent = standingsIn(standings, 'Awaiting', 'Idle');
@@ -183,7 +193,7 @@ function decideChallenge(view: HeldView): Verdict {
   }
 }
 
-/** Sets a better candidate as preferredHolder after it has answered: then the holder stops renewing. */
+/** Sets a better candidate as preferredHolder, so that the holder yields. The candidate must answer a ping first. */
 function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict {
   const { tenure, input } = view;
   const better = view.standings.find(({ candidate }) => candidate === leader);
@@ -206,7 +216,7 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   };
 }
 
-/** Pings candidates before the expiry if the holder is late (rule 6). A holder that answers may keep the Lease. */
+/** Pings candidates before the expiry if the holder is late (rule 6). If the holder answers, it can get a new grant. */
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
   if (view.at < lateAt) return { ...verdict, lateAt };
@@ -217,14 +227,14 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
     recheckAt: [
       ...(verdict.recheckAt ?? []),
       ...[expiresAt, nextWaveAt(view)],
-      // The holder and fresh candidates may have a pending ping, too.
+      // Live candidates may have a pending ping, too: the holder, and candidates that renewed just before their ping.
       ...answersDueAt(view, standingsIn(view.standings, 'Live', 'Awaiting')),
     ],
     isAsking: true,
   };
 }
 
-/** Fences a holder that renews although a note asks it to yield: it does not read notes (rule 14). */
+/** Fences a holder that keeps renewing although a note asks it to yield: such a holder reads no notes (rule 14). */
 function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
   const { input, tenure } = view;
   const { memory, settings, dropsFields } = input;
@@ -236,7 +246,7 @@ function decideUnaware(view: HeldView, preferred: Standing, strategy: string): V
     record.since >= noted.since + 2 * settings.electionDurationMs;
   if (!isUnaware || !preferred.isAlive) return undefined;
   if (dropsFields) return { reason: 'HolderUnaware', actions: updateLease(input, tenure.lease, fence(view)) };
-  // Write the field: a former coordinator wrote the note, and the server may keep the field.
+  // Write the field first: the note may be from a former coordinator, and the server may keep the field by now.
   const preferredHolder = preferred.candidate.name;
   return {
     reason: 'BetterCandidate',
@@ -261,8 +271,9 @@ function fence({ at, now, input: { memory }, tenure: { lease } }: HeldView): Lea
 
 /**
  * Time in which all candidates of a starting component appear, in ms. The coordinator makes the first grant and its
- * first revision at once. The second revision waits for this time: then three writes are enough. By then, client-go's
- * elector has not taken up the first grant: it reads the Lease at its start, before the Lease exists, and 2 s later.
+ * first revision at once. The second revision comes at the end of this time, so that three writes are enough. A
+ * client-go elector has usually not taken up an earlier grant by then: when it starts, there is no Lease yet, and it
+ * reads the Lease again only 2 to 4.4 s later (ADR 12).
  */
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
@@ -279,20 +290,21 @@ const ASK_AHEAD_MS = 500;
 function decideProvisional(view: HeldView): Verdict | undefined {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional) return undefined;
-  // A held-back holder got the Lease only because no other candidate could lead. It does not count here.
+  // Omit a holder that is held back: it got the Lease only because no other candidate could lead.
   const live = candidatesIn(view.standings, 'Live').filter(({ name }) => !isHeldBack(input, name, at));
   const lateAt = takeUpBy(view);
   const isLate = at >= lateAt;
   const outcome = decideOutcome(isLate ? live.filter(({ name }) => name !== tenure.holder) : live);
   if (outcome.kind !== 'leader' || outcome.leader.name === tenure.holder) return undefined;
-  // The pinged candidates answer one by one. Wait for the time limit, so that the revision counts as a lapse.
+  // Near the time limit, other candidates answer pings one by one. Do not revise the grant for the first of them yet:
+  // only a revision after the limit counts as a lapse of the holder.
   const isAsking = !isLate && at >= lateAt - ASK_AHEAD_MS;
   const revisableAt = Math.max(nextRevisionAt(view), isAsking ? lateAt : Number.NEGATIVE_INFINITY);
   if (at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
   return { reason: 'GrantRevised', actions: grantTo(view, outcome, isLate ? 'holderLate' : 'holderWorse') };
 }
 
-/** Pings other candidates shortly before the time limit of a grant, and the holder after it (rule 12). */
+/** Pings other candidates shortly before the time limit to take up a grant, and the holder after it (rule 12). */
 function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional || verdict.reason === 'GrantRevised') return verdict;
@@ -319,7 +331,10 @@ function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/** Returns the time limit to take up the grant, from the server's answer or the first sight on. */
+/**
+ * Returns the end of the time to take up the grant. This time starts when the server confirms our grant, or when this
+ * process first sees the grant of another replica (rule 12).
+ */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;
   return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);

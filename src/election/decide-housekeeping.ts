@@ -10,12 +10,12 @@ const COLLECTION_RETRY_MS = 10 * 60_000;
 /** Number of unanswered pings before the coordinator deletes a candidate (rule 1). */
 const COLLECTION_PINGS = 3;
 /**
- * Minimum time from the first of these pings to the deletion, in milliseconds. If a candidate was deleted by
- * mistake, client-go publishes it again only minutes later. Until then, its Lease may have no leader.
+ * Minimum time from the first collection ping to the deletion, in milliseconds. A long time avoids mistakes: client-go
+ * publishes a deleted candidate again only minutes later, and its Lease may have no leader until then.
  */
 const COLLECTION_WATCH_MS = 10 * 60_000;
 
-/** Silence after which a candidate is pinged, in milliseconds. client-go renews every 5 min, unless a renewal fails. */
+/** Time without a renewal after which a candidate gets a ping, in ms. client-go's candidates renew every 5 min. */
 const SILENT_AFTER_MS = 6 * 60_000;
 
 /** Decides about the pings and deletions of candidates that do not depend on the election (rule 1). */
@@ -33,7 +33,7 @@ export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'reche
 
 interface Due {
   readonly now: 'validity' | 'collection' | 'deletion' | undefined;
-  /** When the next housekeeping may be due; Infinity if only a change of the candidate causes it. */
+  /** When the next housekeeping may be due; Infinity if nothing is due before the candidate changes. */
   readonly next: Instant;
 }
 
@@ -69,8 +69,8 @@ function after(at: Instant, moment: Instant): Instant {
 
 /**
  * True if a candidate has just renewed with a renewTime long before its last pingTime: its clock was set back. A
- * client-go candidate then renews in a loop, until its clock passes that pingTime or the coordinator writes an
- * earlier one (rule 2). Otherwise, pingTime is ahead of renewTime by at most the age of the renewal.
+ * client-go candidate then renews in a loop, until its clock passes that pingTime or the coordinator writes an earlier
+ * pingTime (rule 2). With a steady clock, pingTime is ahead of renewTime by at most the age of the renewal.
  */
 function isClockSetBack({ at, input }: View, { candidate, observation }: Standing): boolean {
   const { renewTime, pingTime } = candidate;
@@ -78,14 +78,14 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
-/** Returns when a candidate that released the Lease and never renewed since counts as gone (rules 1 and 3). */
+/** Returns when a candidate is due for collection because it released the Lease and never renewed since (rule 1). */
 function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
   const withdrawnAt = input.memory.withdrawals.get(candidate.name);
   if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;
   return withdrawnAt + input.settings.electionDurationMs;
 }
 
-/** Spreads pings by uid: candidates that were first seen together are not pinged together. */
+/** Returns how long after a renewal a ping is due, in ms. Depends on the uid, to spread the pings over time. */
 function refreshAfterMs(uid: string, validityMs: number): number {
   let hash = 0;
   for (let index = 0; index < uid.length; index++) hash = (hash * 31 + uid.charCodeAt(index)) % 1024;

@@ -33,7 +33,7 @@ export function decideVacant(view: VacantView): Verdict {
   );
 }
 
-/** Backs off, without pings, if the server drops the name of a third-party strategy. */
+/** Backs off, without pings, if the server has dropped the third-party strategy that the coordinator wrote. */
 function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
   if (!ignored) return undefined;
@@ -41,20 +41,23 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   return { ...ignored, recheckAt: [...(ignored.recheckAt ?? []), ...changesAt] };
 }
 
-/** Keeps a vacant Lease reserved until its former holder can no longer believe that it leads (rule 8). */
+/**
+ * Keeps a vacant Lease reserved until its former holder can no longer believe that it leads. If this holder answers a
+ * ping, it gets the Lease back (rule 8).
+ */
 function decideReserved(view: VacantView): Verdict | undefined {
   const { outlook, standings, tenure, input } = view;
   const { reservation } = tenure;
   if (!reservation) return undefined;
   const { holder, from, until, othersUntil } = reservation;
   const reason = awaiting(view);
-  // Do not write the strategy before the reservation ends: another controller may grant a vacant Lease at once.
+  // Do not write the strategy before the reservation ends: the third-party controller may grant the Lease at once.
   if (outlook.kind === 'thirdParty')
     return { reason, recheckAt: [until, ackDeadline(view), livenessExpiry(view)] };
   if (outlook.kind !== 'leader') return undefined;
 
   const former = standings.find(({ candidate, state }) => candidate.name === holder && state !== 'Deleting');
-  // Until this time, another former holder may lead: wait.
+  // Before this time, `holder` cannot get the Lease back: another former holder may lead.
   const returnsAt = Math.max(from, othersUntil);
   const { sentAt = Number.NEGATIVE_INFINITY, ackedAt } = former?.observation.ping ?? {};
   const hasAnswered = former?.isAlive && ackedAt !== undefined && sentAt >= from;
@@ -63,7 +66,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
     if (decideOutcome([leader]).kind === 'leader')
       return { reason: 'FormerHolderAnswered', actions: grantTo(view, { ...outlook, leader }) };
   }
-  // Ping the candidates late enough that their answers still count when the reservation ends.
+  // An answer counts only for a while (rule 3). Ping so late that the answers still count at the time of the grant.
   const formerAt = Math.max(from, returnsAt - input.settings.electionDurationMs);
   const isFormerDue = view.at >= formerAt && sentAt < formerAt;
   const othersAt = until - input.settings.electionDurationMs;
@@ -96,13 +99,13 @@ function decideElectionOrWait(view: VacantView): Verdict {
   const { standings } = view;
   const isRound = isRoundDue(view);
   const isConflict = knownConflict(view) !== undefined;
-  // Each later round of a conflict pings the live parties again, so that a crashed party no longer counts.
+  // In a known conflict, each round also pings the live parties again, so that a crashed party no longer counts.
   const parties = isRound && isConflict ? standingsIn(standings, 'Live') : [];
   const present = parties.length > 0 ? [] : view.live;
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
-  // Do not wait for the holder of an expired Lease: it was silent. It takes part if it answers (rule 3). In a
-  // known conflict, wait for it as for every other party.
+  // Do not wait for the answer of the last holder: it has missed its renewals. It takes part if it answers anyway
+  // (rule 3). In a known conflict, wait for its answer as for that of every other party.
   const expired = isConflict ? undefined : view.input.memory.record?.holder;
   const isSettled = contenders.every(({ candidate }) => candidate.name === expired);
   const verdict = isSettled ? decideSettled(view, decideOutcome(present)) : undefined;
@@ -119,7 +122,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   };
 }
 
-/** Decides an election if no missing answer can change its result. Undefined if no candidate can lead. */
+/** Decides an election whose result no missing answer can change. Returns undefined if no candidate can lead. */
 function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined {
   switch (outcome.kind) {
     case 'leader':
@@ -143,10 +146,10 @@ function grantVerdict(view: VacantView, outcome: Leader): Verdict {
   return { reason: need, actions: grantTo(view, outcome, revises) };
 }
 
-/** A first election waits for candidates until none appears for this share of `settleMs`: 75 ms (ADR 42). */
+/** A first election waits until no candidate has appeared for this share of `settleMs`: 75 ms by default (ADR 42). */
 const QUIET_SHARE = 0.075;
 
-/** Returns when the first election of a Lease may be decided. It waits because replicas start in any order (rule 6). */
+/** Returns when a first election may end. It waits because the best replica may not be the first to start (rule 6). */
 function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Instant {
   const { settleMs = 0 } = input.settings;
   if (tenure.lease || input.memory.wasHeld || settleMs === 0) return Number.NEGATIVE_INFINITY;
@@ -162,19 +165,19 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
     actions: removeOwnPreference(view),
     recheckAt: [
       nextRoundAt(view),
-      // A party that renewed just before its ping counts as live for a moment, even if it has crashed since.
+      // Decide again when a ping to a live party times out: the party may have crashed since its last renewal.
       ...answersDueAt(view, standingsIn(view.standings, 'Live')),
       reinstatementTime(view),
     ],
     conflict,
-    // Start the backoff here: fresh candidates conflict without any ping.
+    // Start a round even without pings, so that the next rounds back off. Fresh candidates conflict without a ping.
     isRound: isRoundDue(view),
   };
 }
 
 /**
- * Lets held-back candidates lead if no other candidate can: those with the fewest lapses first (rules 3 and 7). Pings
- * those that have released the Lease: they may lead after an answer.
+ * Lets held-back candidates lead if no other candidate can: those with the fewest lapses first (rules 3 and 7). A
+ * candidate that has just released the Lease must answer a new ping first, because its program may have exited.
  */
 function decideLastResort(view: VacantView): Verdict {
   const { standings, input, at } = view;

@@ -20,7 +20,7 @@ export function decideElection(input: ElectionInput, now: Now): Decision {
   const view = surveyElection(input, now);
   if (input.name === coordinatorLease.name) return toDecision(view, { reason: 'CoordinatorLease' }, {});
   const housekeeping = decideHousekeeping(view);
-  // The server refuses every write to this Lease. The housekeeping of its candidates continues.
+  // No Lease can have this name, so there is nothing to elect. The housekeeping of the candidates continues.
   if (!isLeaseName(input.name)) return toDecision(view, { reason: 'InvalidLeaseName' }, housekeeping);
   const verdict = decideVerdict(view);
   const recheckAt = [...(verdict.recheckAt ?? []), priorityEnd(view)];
@@ -35,21 +35,21 @@ function decideVerdict(view: View): Verdict {
   return isHeld(view) ? decideHeld(view) : decideVacant(view as VacantView);
 }
 
-/** True if the Lease already names its third-party strategy: no write or ping is needed (rule 4). */
+/** True if the Lease already names the third-party strategy of its candidates: no write or ping is needed (rule 4). */
 function isLeftToThirdParty(view: View): boolean {
   const { outlook, tenure } = view;
   if (outlook.kind !== 'thirdParty' || tenure.lease?.strategy !== outlook.strategy) return false;
   return tenure.lease.holderIdentity !== undefined && !hasOwnPreference(view);
 }
 
-/** Empties the Lease of a plain elector that has provably ended. The next one can then take it (rule 17). */
+/** Empties the Lease of a plain elector that has provably ended. Another plain elector can then take it (rule 17). */
 function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
   if (!tenure.lease || !isEvidenceAsked(input)) return undefined;
   const reason = 'PlainElector';
   if (holderEndIn(input)?.kind !== 'ends') return { reason };
   if (tenure.kind === 'held') return { reason, recheckAt: [tenure.expiresAt] };
   if (tenure.need !== 'HolderEnded') return { reason };
-  // Another former holder may still believe that it leads (rule 8).
+  // Wait: another former holder may still believe that it leads (rule 8).
   if (tenure.reservation) return { reason, recheckAt: [tenure.reservation.until] };
   const actions = updateLease(input, tenure.lease, { kind: 'release', renewTime: now.wall });
   return { reason: 'HolderEnded', actions };
@@ -57,21 +57,25 @@ function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
 
 const ORDER: readonly Action['kind'][] = ['CreateLease', 'UpdateLease', 'PingCandidate', 'DeleteCandidate'];
 
-/** Completes a verdict: adds the housekeeping, drops conflicting pings, and sorts the actions. */
+/**
+ * Turns a verdict into a decision: adds pings to twins and the housekeeping, keeps only one write to each candidate,
+ * and sorts the actions.
+ */
 export function toDecision(
   view: View,
   verdict: Verdict,
   housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
 ): Decision {
   const { actions: chores = [] } = housekeeping;
-  // Of several writes to a candidate, the server would refuse all but the first. A deletion replaces a ping.
+  // All writes name the cached resourceVersion, so the server would refuse a second write to a candidate. Prefer a
+  // deletion to a ping.
   const written = new Set(chores.flatMap((action) => (action.kind === 'DeleteCandidate' ? action.uid : [])));
   const isFirst = (action: Action): boolean => {
     const { size } = written;
     return action.kind !== 'PingCandidate' || written.add(action.uid).size > size;
   };
   const actions = (verdict.actions ?? []).filter(isFirst);
-  // Ping both candidates with one name: the candidate that answers counts (rule 13).
+  // If two candidates have the same name, ping both: the one that answers takes part (rule 13).
   for (const twin of view.twins) {
     const ping = actions.find((one) => one.kind === 'PingCandidate' && one.name === twin.candidate.name);
     if (ping?.kind !== 'PingCandidate' || isPingPending(view, twin) || twin.state === 'Deleting') continue;

@@ -5,10 +5,10 @@ import type { Outcome } from './outcome.ts';
 import { firstOf, strategies } from './strategies.ts';
 import type { Standing, Tenure } from './view.ts';
 
-/** The version of a candidate that an action is based on. If it has changed, the server refuses. */
+/** The object that an action is based on. If its uid or resourceVersion has changed, the server refuses the write. */
 type CandidateVersion = Pick<LeaseCandidate, 'source' | 'name' | 'uid' | 'resourceVersion'>;
 
-/** Asks a candidate for a sign of life. */
+/** Asks a candidate for a sign of life: writes its pingTime. */
 export interface PingCandidate extends CandidateVersion {
   readonly kind: 'PingCandidate';
   readonly pingTime: MicroTime;
@@ -25,7 +25,7 @@ export interface NotesChange {
 export interface CreateLease {
   readonly kind: 'CreateLease';
   readonly strategy: string;
-  /** Annotations with the same values, if the server drops fields (rule 14). */
+  /** An annotation that also stores the strategy, if the server drops the field (rule 14). */
   readonly notes?: NotesChange;
   /** Undefined for a third-party strategy: the Lease is created without a holder. */
   readonly grant: Grant | undefined;
@@ -51,7 +51,7 @@ export type LeaseChange =
     }
   /** Writes preferredHolder and strategy. The holder stays. */
   | { readonly kind: 'prefer'; readonly preferredHolder: string; readonly strategy: string }
-  /** Gives the Lease to the fence: writes holder, acquireTime, renewTime, duration and leaseTransitions. */
+  /** Makes the fence the holder (rule 14): writes holder, acquireTime, renewTime, duration and leaseTransitions. */
   | {
       readonly kind: 'fence';
       readonly renewTime: MicroTime;
@@ -62,7 +62,7 @@ export type LeaseChange =
   | { readonly kind: 'release'; readonly renewTime: MicroTime }
   /** Removes preferredHolder. `hasFailed`: whether this counts as a failed preemption (rule 7). */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /** Writes strategy. Sets an absent holderIdentity to ''. Removes a coordinator's preferredHolder. */
+  /** Writes strategy. `isHolderAbsent`: writes holderIdentity ''. `removesPreferredHolder`: removes that field. */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;
@@ -85,17 +85,17 @@ export interface Decision {
   /** In this order: the write to the Lease, because a new leader waits for it; then pings; then deletions. */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
-  /** End of the decision's validity if the holder renews in time. Infinity: until another change. */
+  /** Until when the decision stays the same if the holder renews in time. Infinity: until any other change. */
   readonly steadyUntil: Instant;
   readonly tenure: Tenure;
-  /** The result of an election among the candidates that are known to be alive. */
+  /** The result of an election among the candidates in state `Live`. */
   readonly outcome: Outcome;
   readonly standings: readonly Standing[];
-  /** Starts another round of pings to silent candidates, with backoff. */
+  /** True if a round of pings to silent candidates starts now. The pauses between rounds grow (rule 3). */
   readonly isRound: boolean;
-  /** True while the election waits for answers. The coordinator pings more candidates with each wave. */
+  /** True while the election waits for answers to pings. The coordinator pings more candidates each second (rule 6). */
   readonly isAsking: boolean;
-  /** Identifies the parties of a strategy conflict, so that each conflict is reported once. */
+  /** Identifies the parties of a strategy conflict, to report each conflict once; undefined without a conflict. */
   readonly conflict: string | undefined;
 }
 
@@ -158,7 +158,7 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
-/** Every reason. Metrics show zero for reasons that have not occurred. */
+/** All reasons. Metrics need the list: they show zero for reasons that have not occurred. */
 export const reasons = Object.keys(REASONS) as readonly Reason[];
 
 export function isLeaseWrite(action: Action): action is CreateLease | UpdateLease {
@@ -191,7 +191,10 @@ function chosenBy(decision: Decision): string | undefined {
   return grantOf(decision)?.holder ?? preferredBy(decision) ?? led;
 }
 
-/** Returns at most `most` candidates: chosen, possible leaders, others that take part, the rest. */
+/**
+ * Returns at most `most` candidates in this order: the chosen candidate, live candidates that can be elected, other
+ * live candidates and the holder, all others.
+ */
 export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
   const { outcome, standings } = decision;
   const chosen = chosenBy(decision);
@@ -214,7 +217,7 @@ export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINI
 export interface CandidateAccount
   extends Pick<LeaseCandidate, 'name' | 'binaryVersion' | 'emulationVersion'> {
   readonly state: Standing['state'];
-  /** The criterion by which the candidate lost, or its state; undefined for the chosen candidate. */
+  /** The criterion by which the candidate lost, its state, or the outcome; undefined for the chosen candidate. */
   readonly lostBy: string | undefined;
 }
 
@@ -224,7 +227,7 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
   const winner = standings.find(({ candidate }) => candidate.name === chosen);
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
 
-  /** True if the candidate would lose even if it answered. The election does not wait for it (rule 6). */
+  /** True if the candidate would lose even if it answered. The election does not wait for its answer (rule 6). */
   const isWorse = ({ candidate, state }: Standing): boolean =>
     (state === 'Idle' || state === 'Awaiting') &&
     winner !== undefined &&

@@ -13,12 +13,13 @@ import type { ElectionInput } from './view.ts';
 
 // The beliefs of former holders whose renewals this process did not see (rule 8).
 
-/** Longest time without an open watch, in ms: a Lease may be created and deleted unseen. */
+/** Longest time without an open watch, in ms. In this time, a Lease may be created and deleted unseen. */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
- * Returns the memory with an unseen former holder that last renewed at `renewedAt`. `before`: so long ago that
- * its duration is over. Assumes the longest of `leastMs`, the usual duration and the durations of known holders.
+ * Returns the memory with an unseen former holder that last renewed at `renewedAt`. With `before`, this holder can no
+ * longer lead: its duration ends at `at`. The assumed duration is the longest of `leastMs`, the usual duration and the
+ * durations of known holders.
  */
 export function withUnknown(
   memory: LeaseMemory,
@@ -40,9 +41,9 @@ export function withUnknown(
 
 /**
  * Returns the memory after the holder of its record has lost the Lease without releasing it. `hasRenewed`:
- * - `perhaps`: it may have renewed unseen. A renewal lasts at least `leastMs`, the duration in the Lease now.
- * - `before`: it may have renewed unseen, but a coordinator waited for its duration after that.
- * - `no`: it has not renewed since this process last saw it.
+ * - `perhaps`: the holder may have renewed unseen. Its renewal lasts at least `leastMs`, the duration in the Lease now.
+ * - `before`: the holder may have renewed unseen, but then a coordinator waited until that renewal was over.
+ * - `no`: the holder has not renewed since this process last saw a renewal.
  */
 export function withLoss(
   memory: LeaseMemory,
@@ -56,7 +57,7 @@ export function withLoss(
   const known = beliefOf(beliefs, holder);
   const { isOwnDuration = false, isParticipant = false } = known ?? {};
   const seenMs = Math.max(record.durationMs, known?.durationMs ?? 0);
-  // If this process saw only the grant, the holder may have renewed with its own duration.
+  // If this process saw only the grant, the holder may have renewed with a duration that this process does not know.
   const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, usualDurationMs);
   // A fence never renews.
   const renewed = holder === FENCE ? 'no' : hasRenewed;
@@ -76,7 +77,10 @@ export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: 
   return leaseDurationSeconds === 1 && isDurationHolders === true;
 }
 
-/** Records a Lease new to this process: unless it is an unrenewed grant, it may have had another holder. */
+/**
+ * Records a Lease that this process did not know. Assumes that a holder that this process never saw may lead, unless
+ * the Lease shows an unrenewed grant, a release or a missing renewTime (rule 8).
+ */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
   const isOurs = unrenewedGrant !== undefined || grantOnItsWay?.holder === lease.holderIdentity;
@@ -85,9 +89,9 @@ export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant):
   return isReleased && at >= matterUntil(memory.beliefs) ? memory : withUnknown(memory, at, at);
 }
 
-// Our grants with an unknown result: their holders may have taken them up (rule 8).
+// Grants of this process whose results are unknown: their holders may have taken them up (rule 8).
 
-/** Returns the memory without a grant that was not written or not taken up. */
+/** Returns the memory without a grant that the server did not write or the holder did not take up. */
 export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   return {
@@ -112,7 +116,7 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
     ...next,
     ...(isOthers && { beliefs: withMore(next.beliefs, beliefBy(memory, unrenewedGrant, at)) }),
     ...(isUnseen && { unrenewedGrant: undefined }),
-    // The server may still refuse this grant.
+    // Keep this grant apart from the beliefs: if the server refuses it, its holder never led.
     ...(isSupposed && { grantOnItsWay: undefined, supposedGrant: supposed(memory, grantOnItsWay, at) }),
   };
 }
@@ -128,7 +132,7 @@ export function loseGrant(memory: LeaseMemory, at: Instant, gapMs = LONGEST_GAP_
   };
 }
 
-/** Records that the previous grant stays without an answer, because another grant is sent now. */
+/** Stops waiting for the answer to the previous grant, because the coordinator sends another grant now. */
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
   const next = loseGrant(memory, at, 0);
@@ -144,8 +148,9 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory after the server wrote a grant. If the grant updated a known Lease, the server did not write
- * the grants whose answers were lost. If it created the Lease, a lost grant may have created an earlier one.
+ * Returns the memory after the server wrote a grant. If the grant updated a known Lease, the server did not write the
+ * grants whose answers were lost: otherwise, the update would have failed, with an outdated resourceVersion. If the
+ * grant created the Lease, a lost grant may have created an earlier Lease, whose holder may still lead.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -164,7 +169,7 @@ export function supposed(memory: LeaseMemory, grant: Grant, at: Instant, renewed
   return { grant, belief: beliefBy(memory, grant, at, renewedAt) };
 }
 
-/** Returns the belief of a grant's holder if that holder took up the grant and last renewed at `renewedAt`. */
+/** Returns what the holder of a grant believes if it took up the grant and last renewed at `renewedAt`. */
 export function beliefBy(
   { beliefs, lostGrants, usualDurationMs }: LeaseMemory,
   { holder, leaseDurationSeconds, isReturn }: Pick<Grant, 'holder' | 'leaseDurationSeconds' | 'isReturn'>,
@@ -172,24 +177,25 @@ export function beliefBy(
   renewedAt = at,
 ): Belief {
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
-  // A grant that returns the Lease lasts only for the rest of an earlier term. A renewal would have another duration.
+  // A grant that returns the Lease lasts only as long as its former holder may lead. A renewal has another duration.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
-  // An answer to a ping that was sent after the first loss still counts, so the first lostAt stays.
+  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that earlier answers count.
   const lostAt = known?.lostAt ?? at;
   return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }
 
-/** Once a holder has held the Lease for this time, in ms, no former holder can lead or release it. */
+/** Once a holder has held the Lease for this time, in ms, no former holder can lead or release the Lease. */
 const LONG_HELD_MS = 5 * 60_000;
-/** If no coordinator ran before, candidates up to this age have had no election, in milliseconds. */
+/** If no coordinator ran before, candidates up to this age, in ms, cannot have had an election (rule 8). */
 const JUST_CREATED_MS = 1000;
-/** creationTimestamp has whole seconds. */
+/** Precision of creationTimestamp, in ms: whole seconds. */
 const CREATION_PRECISION_MS = 1000;
 
 /**
- * The moment from which this process sees every change. `firstList`: its first list, which contains a coordinator's lock.
- * `firstEver`: its first list, which contains no such lock. `takeOver`: the process became the coordinator.
+ * The moment from which this process sees every change. `firstList`: the first list, which contains a coordinator's
+ * lock. `firstEver`: the first list, without such a lock, so no coordinator ran before. `takeOver`: this process became
+ * the coordinator.
  */
 export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
 
@@ -207,19 +213,20 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease)) return memory;
-    // A coordinator waits for the duration of the former holder before it grants the Lease. Other clients may not wait.
+    // A coordinator that grants a Lease waits until the former holder can no longer lead. Another client perhaps does
+    // not wait.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);
   }
   // A participant releases only its own Lease. A Lease without renewTime never had a holder (rule 4).
   const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);
-  // If the former coordinator created the Lease, this process may not see renewals until the next list.
+  // If the former coordinator created the Lease, its holder may renew it unseen until the next list.
   const unseenUntil = beginning === 'takeOver' ? at + LONGEST_GAP_MS : at;
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }
 
-/** True if the Lease is held for LONG_HELD_MS. Ignores an acquireTime that may be a former holder's. */
+/** True if the holder has had the Lease for LONG_HELD_MS. Ignores an acquireTime that may be from a former holder. */
 function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease): boolean {
   if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
   return Number(renewTime - acquireTime) / 1000 >= LONG_HELD_MS;

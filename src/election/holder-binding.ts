@@ -1,22 +1,22 @@
 import { type Instant, type Lease, type LeaseCandidate, type MicroTime, NODE_LEASES } from './model.ts';
 
-/** The part of a Pod that shows the end of a holder (rule 17). The node stamps all times, in whole seconds. */
+/** The part of a Pod that shows the end of a holder (rule 17). All times are whole seconds, by the node's clock. */
 export interface Pod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The hostname in identities of client-go and controller-runtime, unless the Pod uses the host network. */
+  /** The Pod's hostname. client-go and controller-runtime use it in identities, except on the host network. */
   readonly hostname: string;
   readonly isOnHostNetwork: boolean;
-  /** True for a mirror Pod. The kubelet runs a static Pod from a file, with another uid. */
+  /** True for a mirror Pod: it only stands for a static Pod, which the kubelet runs from a file with another uid. */
   readonly isMirror: boolean;
   readonly hasHostPid: boolean;
   readonly sharesProcessNamespace: boolean;
-  /** The container of the leading program, according to this project's annotation on the Pod. */
+  /** The name of the leading program's container, according to this project's annotation on the Pod. */
   readonly leadingContainer: string | undefined;
-  /** The container that kubectl uses by default, according to kubectl's annotation on the Pod. */
+  /** The name of the container that kubectl uses by default, according to kubectl's annotation on the Pod. */
   readonly defaultContainer: string | undefined;
-  /** When the kubelet found that not all containers are ready; undefined while they are. */
+  /** When the kubelet found that not all containers are ready; undefined while all containers are ready. */
   readonly unreadySince: MicroTime | undefined;
   /** The containers, restartable init containers and ephemeral containers of the Pod. */
   readonly containers: readonly PodContainer[];
@@ -40,7 +40,7 @@ export interface EndedInstance extends ContainerInstance {
   readonly reason: string;
 }
 
-/** A Pod, and the observations of its containers by this process. */
+/** A Pod, and what this process has seen of its containers. */
 export interface ObservedPod {
   readonly pod: Pod;
   /** When this process first saw the Pod. */
@@ -66,7 +66,7 @@ export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Inst
 
 export interface PossiblePods {
   readonly pods: readonly ObservedPod[];
-  /** Last time when several Pods had the hostname in a plain elector's identity; undefined: never. */
+  /** When several Pods last had the hostname from the plain elector's identity; undefined if that never happened. */
   readonly sharedAt?: Instant | undefined;
 }
 
@@ -88,10 +88,10 @@ export const MISSING_BINDINGS = {
 
 export type MissingBinding = keyof typeof MISSING_BINDINGS;
 
-/** The facts that bind a holder to a container. */
+/** What shows in which container the holder of a Lease runs. */
 export interface Holding {
   readonly lease: Lease;
-  /** The holder's candidate. */
+  /** The candidate of the holder; undefined if the holder has none. */
   readonly candidate: LeaseCandidate | undefined;
   readonly hasCandidates: boolean;
   readonly isAskedByNamespace: boolean;
@@ -102,7 +102,7 @@ export type HolderBinding<P extends Pod> =
       readonly kind: 'bound';
       readonly pod: P;
       readonly container: PodContainer;
-      /** True if it is the only container, or if this project's annotation names it. */
+      /** True if `container` is the only container of the Pod, or if this project's annotation names it. */
       readonly isSure: boolean;
     }
   | { readonly kind: 'unbound'; readonly missing: MissingBinding };
@@ -128,14 +128,17 @@ export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly 
   return { kind: 'bound', pod, container, isSure };
 }
 
-/** Whether the holder of the Lease is a plain elector: the Lease has no elections and is not the heartbeat of a node. */
+/**
+ * Whether the holder of the Lease is a plain elector: the Lease has no elections, no participant renews it, and it is
+ * not the heartbeat of a node.
+ */
 export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 'hasCandidates'>): boolean {
   const { strategy, preferredHolder, isRenewedByParticipant, namespace } = lease;
   const isCoordinated = hasCandidates || strategy !== undefined || preferredHolder !== undefined;
   return !isCoordinated && !isRenewedByParticipant && namespace !== NODE_LEASES;
 }
 
-/** Returns the Pod of a plain elector. Only the identity shows where it runs, so any doubt means no proof. */
+/** Returns the Pod of a plain elector. Only the elector's identity shows its Pod, so any doubt means no proof. */
 function podOfPlain<P extends Pod>(holding: Holding, pods: readonly P[]): P | MissingBinding | undefined {
   const { lease } = holding;
   if (!isPlainlyHeld(holding)) return 'NoOwnerReference';
@@ -154,12 +157,12 @@ export function hostInIdentity(identity: string | undefined): string | undefined
   return /^(?<host>[^_]+)_./.exec(identity ?? '')?.groups?.['host'];
 }
 
-/** Returns the hostnames that programs in a Pod may use: the Pod's hostname, and the Pod's name. */
+/** Returns the hostnames that programs in a Pod may have in their identities: the Pod's hostname and the Pod's name. */
 export function hostnamesOf({ name, hostname }: Pod): readonly string[] {
   return name === hostname ? [name] : [name, hostname];
 }
 
-/** Returns the container of the leading program: the annotation names it, or it is the only one (rule 17). */
+/** Returns the container of the leading program: the one that an annotation names, or else the only one (rule 17). */
 export function leadingContainerOf(
   candidate: LeaseCandidate | undefined,
   lease: Lease,

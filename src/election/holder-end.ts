@@ -25,7 +25,10 @@ export const MISSING_PROOFS = {
 
 export type MissingProof = keyof typeof MISSING_PROOFS;
 
-/** `ends`: if the holder does not renew before `at`, it has ended. `unproven`: the Lease has to expire. */
+/**
+ * `ends`: if the holder does not renew before `at`, there is proof from `at` on that it has ended. `unproven`: there is
+ * no proof, so the coordinator has to wait until the Lease expires.
+ */
 export type HolderEnd =
   | { readonly kind: 'ends'; readonly at: Instant; readonly instance: EndedInstance }
   | { readonly kind: 'unproven'; readonly missing: MissingProof };
@@ -36,7 +39,7 @@ export interface EndEvidence extends Holding {
   readonly possible: PossiblePods;
 }
 
-/** Returns when there is proof that the holder of a Lease has ended: the conditions (a) to (e) of rule 17. */
+/** Returns when conditions (a) to (e) of rule 17 prove that the holder of a Lease has ended, or why they do not. */
 export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const { lease, memory, candidate, possible } = evidence;
   // (a) Bound: the holder is a process in one container of one Pod.
@@ -48,11 +51,12 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   if (observed === undefined) return unproven('NoPod');
   const { record } = memory;
   const { acquiredAfter = Number.NEGATIVE_INFINITY } = record ?? {};
-  // Another Pod with the plain elector's hostname may be deleted although its process still runs.
+  // If this process saw the Pod only after the holder had acquired the Lease, the holder may be from an earlier Pod
+  // with the same hostname: a Pod can be deleted while its process still runs.
   const isOlderThanTerm = Math.max(observed.seenAt, possible.sharedAt ?? observed.seenAt) < acquiredAfter;
   if (candidate === undefined && !isOlderThanTerm) return unproven('PodTooNew');
 
-  // (b) Exited: the kubelet has seen the end of an instance that was running before.
+  // (b) Exited: the kubelet reports the end of an instance that this process has seen running.
   const [lastEnded] = container.ended;
   if (record === undefined || lastEnded === undefined) return unproven('ContainerRuns');
   const renewTime = holdersRenewTime(lease, memory);
@@ -74,19 +78,20 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const hasRunSince = others.some(({ startedAt = 0n }) => startedAt > renewTime);
   if (!hasRunSince && renewTime >= earliestRestart(pod, container, instance)) return unproven('RenewedAtEnd');
 
-  // A renewal that this process saw long after the end may be from a later run whose clock was set back.
+  // A renewal that this process saw long after the end may be from a later run, after the node's clock was set back.
   const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
   if (record.since > endSeenAt + SETTLED_MS) return unproven('OtherInstance');
 
-  // (d) Silent: if the binding were wrong, the live holder would have renewed. (e) Settled: the holder's last
-  // requests have arrived.
+  // Wait for two more conditions. (d) Silent: if the holder still runs, for example in another container, it renews in
+  // this time. (e) Settled: the last requests of the ended holder arrive in this time.
   const at = Math.max(endSeenAt, record.since) + silenceMs(record, isSure);
   return { kind: 'ends', at, instance };
 }
 
 /**
- * Returns a time before which no later run of the container has started. The kubelet restarts a container
- * only after it has found the end: at unreadySince, if the Pod was ready before and has only this container.
+ * Returns a time before which no later run of the container has started. The kubelet restarts a container only after
+ * it has found the end of the last run. It found this end at unreadySince, if the Pod was ready before and has only
+ * this container.
  */
 function earliestRestart(
   { containers, unreadySince = 0n }: Pod,
@@ -102,15 +107,15 @@ function unproven(missing: MissingProof): HolderEnd {
   return { kind: 'unproven', missing };
 }
 
-/** Returns renewTime if the holder wrote it, by the clock of its node. Returns undefined if a coordinator wrote it. */
+/** Returns renewTime if the holder wrote it, by the clock of its node; undefined if a coordinator wrote it. */
 function holdersRenewTime(lease: Lease, memory: LeaseMemory): MicroTime | undefined {
   const { renewTime, acquireTime, isAcquireTimeRenewers, isRenewedByCoordinator } = lease;
-  // The built-in coordinator, and our own except when it returns a Lease, write two equal times.
+  // If both times are equal, they are from a grant, unless field ownership shows that the holder wrote both.
   const isGrant = isRenewedByCoordinator || (renewTime === acquireTime && !isAcquireTimeRenewers);
   return isGrant || isGrantUnrenewed(memory, lease) ? undefined : renewTime;
 }
 
-/** Reasons that the kubelet or the container runtime write if they have not seen the end. */
+/** Reasons of an end that neither the kubelet nor the container runtime has seen. */
 const MADE_UP = new Set(['ContainerStatusUnknown', 'Unknown', 'RestartingAllContainers']);
 
 function isMadeUp({ id, startedAt, finishedAt, reason }: EndedInstance): boolean {
@@ -125,11 +130,11 @@ function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTi
   return startedAt <= time && time <= finishedAt + STATUS_PRECISION;
 }
 
-/** The assumed time between two renewals if this process saw none, in ms: client-go's default. */
+/** The assumed time between two renewals if this process saw fewer than two, in ms: client-go's default. */
 const USUAL_RENEWAL_MS = 2000;
-/** Maximum time without a renewal that the proof requires if the container is certain, in ms. */
+/** Maximum time without a renewal that the proof requires if the holder's container is certain, in ms. */
 const MAX_SILENCE_MS = 5000;
-/** Minimum silence that the proof requires, in ms: meanwhile, the ended holder's last requests arrive. */
+/** Minimum time without a renewal that the proof requires, in ms. In this time, the holder's last requests arrive. */
 const SETTLED_MS = 1000;
 
 function silenceMs({ renewedEveryMs, durationMs }: HolderRecord, isSure: boolean): number {

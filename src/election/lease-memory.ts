@@ -10,7 +10,7 @@ import {
 } from './beliefs.ts';
 import type { Instant, Lease, MicroTime } from './model.ts';
 
-/** The part of a Lease that a holder renews. While it is unchanged, the holder has not renewed. */
+/** The part of a Lease that a holder renews. While this part is unchanged, the holder has not renewed. */
 export interface HolderRecord
   extends Pick<Lease, 'renewTime' | 'leaseDurationSeconds' | 'leaseTransitions' | 'preferredHolder'> {
   readonly leaseUid: string;
@@ -23,11 +23,11 @@ export interface HolderRecord
   readonly renewedEveryMs?: number | undefined;
   /** The holder acquired the Lease after this moment; undefined if this process saw no earlier state (rule 17). */
   readonly acquiredAfter?: Instant | undefined;
-  /** Set if we granted the Lease to another because this holder has provably ended: it has no belief (rule 17). */
+  /** Set when we grant the Lease to another candidate because this holder has provably ended (rule 17). */
   readonly hasEnded?: true;
 }
 
-/** A holder that a note asks to yield, and when this process first saw the note. */
+/** A holder that a note asks to yield. This process first saw the note at `since`. The Lease had `renewTime` then. */
 export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
@@ -45,11 +45,11 @@ export interface Attempts {
 export interface LeaseMemory {
   readonly record: HolderRecord | undefined;
   readonly wasHeld: boolean;
-  /** The preferredHolder for which the last holder released the Lease. Kept until the next grant. */
+  /** The preferredHolder for which the last holder released the Lease. Kept until the Lease has a holder again. */
   readonly yieldedTo: string | undefined;
-  /** The beliefs of holders that may have led (rule 8). {@link allBeliefs} adds those of unanswered grants. */
+  /** The beliefs of holders that may have led (rule 8). {@link allBeliefs} adds beliefs from unanswered grants. */
   readonly beliefs: Beliefs;
-  /** The last known duration of a holder, at least 15 s. Assumed for holders whose duration is unknown. */
+  /** The last known duration of a holder, at least 15 s, in ms. Assumed for holders whose duration is unknown. */
   readonly usualDurationMs: number;
   /** When each holder last released the Lease, oldest first. At most 100, each kept for two hours (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
@@ -61,9 +61,9 @@ export interface LeaseMemory {
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant, while its holder has not renewed it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
-  /** Number of successive grants that each replaced the one before, and the first's time (rule 12). */
+  /** The number of grants in a row, a first one and its revisions, and the time of the first one (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
-  /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up (rule 7). */
+  /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up in time (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
   /** Consecutive lapses of all holders of the Lease, since a holder last took up a grant. */
   readonly lapsesOfLease: Attempts;
@@ -74,7 +74,7 @@ export interface LeaseMemory {
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
   readonly preemptedAt: Instant;
-  /** Rounds of pings to silent candidates since the Lease last had a leader. */
+  /** Number of rounds of pings to silent candidates since the Lease last had a leader, and the last round's time. */
   readonly rounds: Attempts;
   /** Identifies the last reported strategy conflict: its candidates and their strategies. */
   readonly conflict: string | undefined;
@@ -93,20 +93,20 @@ export interface SupposedGrant {
 /** Our grant, while this process has not seen a renewal by its holder (rule 12). */
 export interface UnrenewedGrant
   extends Pick<Grant, 'holder' | 'renewTime' | 'leaseDurationSeconds' | 'isPreemption' | 'isReturn'> {
-  /** Identifies the written grant: a holder may renew with the same renewTime that we wrote. */
+  /** Identifies the grant. The renewTime does not: a holder may renew with the same renewTime that we wrote. */
   readonly resourceVersion: string;
-  /** The time limit to take up the grant (rule 12). */
+  /** When the holder must have taken up the grant (rule 12). */
   readonly takeUpBy: Instant;
 }
 
 /** A grant, with the facts about the former holder that the coordinator knew when it decided. */
 export interface Grant {
   readonly holder: string;
-  /** The renewTime that the grant writes. If the Lease has another renewTime, the holder wrote it. */
+  /** The renewTime that the grant writes. If the Lease has another renewTime, the holder has renewed the Lease. */
   readonly renewTime: MicroTime;
   readonly former: string | undefined;
   readonly leaseDurationSeconds: number;
-  /** True if `former` has not taken up its grant, or not in time. It never led by that grant. */
+  /** True if `former` has not taken up its grant, or not in time. So `former` never led by that grant. */
   readonly hasFormerLapsed: boolean;
   /** Why this grant replaces a provisional grant to `former` (rule 12); undefined if it does not. */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
@@ -115,7 +115,7 @@ export interface Grant {
   /** Set if the grant returns the Lease to `holder`, which may still lead by its own earlier record (rule 8). */
   readonly isReturn?: true;
   readonly isPreemption: boolean;
-  /** Set if we had set another candidate as preferredHolder, and that candidate is silent or gone. */
+  /** Set if we preferred another candidate, and that candidate can no longer get the Lease. */
   readonly hasPreferredFailed?: true;
 }
 
@@ -153,7 +153,11 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
   return all;
 }
 
-/** Returns the beliefs that block a grant. Omits lost grants of a known Lease: if written, our grant fails. */
+/**
+ * Returns the beliefs of holders for which the coordinator has to wait before a grant. If the Lease is known, omits
+ * holders of grants whose answers were lost: if the server had written such a grant, it would refuse our next grant,
+ * whose resourceVersion would be outdated.
+ */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
 }
@@ -182,7 +186,7 @@ export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): b
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
 
-/** A preferredHolder that loses the Lease within this time probably crashes in a loop. */
+/** A preferredHolder that loses the Lease within this time, in ms, probably crashes in a loop (rule 7). */
 const PREEMPTION_PROBATION_MS = 60_000;
 
 const TAKE_UP_MS = 5000;
@@ -198,7 +202,7 @@ export function takeUpMs(leaseDurationSeconds: number): number {
 /** After this time without a failure, the next failure counts as the first one, in milliseconds. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
-/** Records that we wrote fields, and that the server's answer or a holder's renewal did not contain them. */
+/** Records that the server or the holder has removed fields that we wrote. We write them again after a backoff. */
 export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemory {
   return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
 }
@@ -213,7 +217,7 @@ export function recordGrantAnswered(
 ): LeaseMemory {
   if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
   const { unrenewedGrant } = memory;
-  // The watch has shown the grant before this answer. If it showed a later version, the holder has renewed.
+  // The watch has shown the grant before this answer. If it showed a later resourceVersion, the holder has renewed.
   const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
   return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
 }
@@ -230,7 +234,7 @@ export function recordGrant(
   sentAt = at,
 ): LeaseMemory {
   const { former, holder, renewTime, leaseDurationSeconds, isPreemption, revises, isReturn } = grant;
-  // If a better candidate comes soon, the preemption has not failed: several versions may be deployed in a row.
+  // A preemption has not failed if a better candidate soon follows: several versions may be deployed in a row.
   const isEarlyLoss =
     !isPreemption &&
     revises !== 'holderWorse' &&
@@ -273,7 +277,7 @@ export function again(attempts: Attempts, lastAt: Instant): Attempts {
   return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
 }
 
-/** The number of consecutive lapses for which a candidate is not held back (rule 7). */
+/** Up to this number of consecutive lapses, a candidate is not held back (rule 7). */
 export const LAPSES_ALLOWED = 1;
 
 /** Adds a lapse. `isEnough`: one lapse holds the candidate back, as after a preemption (rule 7). */
@@ -287,11 +291,11 @@ export function withLapse(
   return { count: isEnough ? Math.max(count, LAPSES_ALLOWED + 1) : count, lastAt: at };
 }
 
-/** Records a lapse. Forgets old lapses, because a program in a crash loop returns under new names. */
+/** Records a lapse. Forgets old lapses: a program in a crash loop has ever new names, so the map would grow. */
 function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: Instant) {
   const { lapses, lapsesOfLease } = memory;
   const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
-  // A holder that was replaced because it was late must not replace its successor.
+  // A holder that was replaced because it was late must not replace its successor in turn.
   const isEnough = revises === 'holderLate' || undefined;
   const own = withLapse(lapses.get(former) ?? NO_ATTEMPTS, memory, at, isEnough);
   return {
@@ -300,7 +304,7 @@ function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: I
   };
 }
 
-/** How long a release is remembered. After that, only the candidate's silence shows that it is gone. */
+/** How long a release is remembered, in ms: as long as a candidate is kept without a renewal, by default (rule 1). */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
 /** Maximum number of remembered releases per Lease. A client may release a Lease under thousands of names. */
 const MAX_WITHDRAWALS = 100;

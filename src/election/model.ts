@@ -1,11 +1,11 @@
 import type { Instant } from '../support/clock.ts';
 
-/** The strategy that a LeaseCandidate asks for: v1beta1 and v1alpha2 name one strategy, v1alpha1 has an ordered list. */
+/** The strategy that a LeaseCandidate asks for: one name in v1beta1 and v1alpha2, an ordered list in v1alpha1. */
 export type StrategyPreference =
   | { readonly kind: 'strategy'; readonly strategy: string }
   | { readonly kind: 'preferredStrategies'; readonly strategies: readonly string[] };
 
-/** The origin of a LeaseCandidate: the API server's own group, or the custom resource of this project (rule 13). */
+/** Which API serves a LeaseCandidate: Kubernetes' own API group, or this project's custom resource (rule 13). */
 export type CandidateSource = 'native' | 'custom';
 
 /** A Pod, identified by its uid: a later Pod may have the same name. */
@@ -14,13 +14,16 @@ export interface PodReference {
   readonly uid: string;
 }
 
-/** A candidate's priority. It counts before any version (rule 16). */
+/** The priority of a candidate. Every strategy compares priorities before versions (rule 16). */
 export interface Priority {
-  /** Higher first; 0 if none is set. */
+  /** A candidate with a higher value is better. 0 if no priority is set. */
   readonly value: number;
-  /** When the priority ends by our wall clock, and the value after that; undefined if it does not end. */
+  /** When the priority ends by the coordinator's wall clock, and the value after that; undefined if it never ends. */
   readonly end: { readonly at: MicroTime; readonly afterwards: number } | undefined;
-  /** An annotation that is invalid and therefore ignored, as `name: "value"`; undefined if all are valid. */
+  /**
+   * An invalid priority annotation, as `name: "value"`; undefined if there is none. If one of the two annotations is
+   * invalid, the coordinator ignores both.
+   */
   readonly unreadable: string | undefined;
 }
 
@@ -34,7 +37,7 @@ export interface LeaseCandidate {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly creationTimestamp: MicroTime | undefined;
-  /** True if deletionTimestamp is set. The candidate takes no part, even if finalizers keep the object. */
+  /** True if deletionTimestamp is set. The candidate takes no part in elections, even if finalizers keep the object. */
   readonly isDeleting: boolean;
   readonly leaseName: string;
   readonly binaryVersion: string | undefined;
@@ -45,11 +48,11 @@ export interface LeaseCandidate {
   readonly pingTime: MicroTime | undefined;
   /** The Pod in the candidate's ownerReferences. */
   readonly pod?: PodReference;
-  /** The container of the leading program in that Pod, according to our annotation (rule 17). */
+  /** The name of the container in `pod` that runs the leading program, from this project's annotation (rule 17). */
   readonly leadingContainer?: string;
 }
 
-/** The annotations of a Lease for fields that the server drops (rule 14). */
+/** The notes of a Lease: annotations with the values of fields that the server drops (rule 14). */
 export interface LeaseNotes {
   readonly strategy: string | undefined;
   readonly preferredHolder: string | undefined;
@@ -61,13 +64,13 @@ export interface Lease {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** `''` means no holder. `undefined`: the field is absent, and the coordinator adds it (rule 7). */
+  /** `''`: the Lease has no holder. `undefined`: the field is absent, and the coordinator adds the field (rule 7). */
   readonly holderIdentity: string | undefined;
   readonly preferredHolder: string | undefined;
-  /** True if this controller set `preferredHolder`, according to field ownership or one of its notes. */
+  /** True if a coordinator of this project set `preferredHolder`: it owns the field, or the value is from a note. */
   readonly isPreferredHolderOurs: boolean;
   readonly strategy: string | undefined;
-  /** Our annotations. A note counts if the field of the same name is not set (rule 14). */
+  /** This project's annotations. A note counts only if the field of the same name is not set (rule 14). */
   readonly notes?: LeaseNotes | undefined;
   /** True if `preferredHolder` comes from a note. client-go's elector does not read notes. */
   readonly isPreferredHolderNoted?: boolean;
@@ -76,15 +79,15 @@ export interface Lease {
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
-  /** True if a participant emptied the Lease, by field ownership: it releases only a Lease that it holds. */
+  /** True if field ownership shows that a participant emptied the Lease. A participant empties only its own Lease. */
   readonly isReleasedByParticipant?: true;
   /** True if `holderIdentity` and `acquireTime` have the same writer, according to field ownership. */
   readonly isAcquireTimeHolders?: true;
-  /** True if the same writer, not a coordinator, wrote `renewTime` and `acquireTime` (field ownership). */
+  /** True if one writer, not a coordinator, wrote `renewTime` and `acquireTime`, according to field ownership. */
   readonly isAcquireTimeRenewers?: true;
-  /** The container of the leading program in the holder's Pod, according to our annotation (rule 17). */
+  /** The name of the container in the holder's Pod that runs the leading program, from our annotation (rule 17). */
   readonly leadingContainer?: string;
-  /** True if our annotation asks for crash evidence about a plain elector (rule 17). */
+  /** True if an annotation on the Lease asks for crash evidence about a plain elector (rule 17). */
   readonly asksForEvidence?: true;
   /** True if a coordinator or the writer of `renewTime` wrote `leaseDurationSeconds`, according to field ownership. */
   readonly isDurationHolders?: true;
@@ -92,7 +95,7 @@ export interface Lease {
   readonly isRenewedByParticipant?: true;
   /** True if a coordinator of this project wrote `renewTime`, according to field ownership. */
   readonly isRenewedByCoordinator?: true;
-  /** True if no holder has renewed the Lease since a coordinator's grant, by field ownership (rule 12). */
+  /** True if no holder has renewed the Lease since a coordinator's grant, according to field ownership (rule 12). */
   readonly isUnrenewedGrant?: true;
 }
 
@@ -102,17 +105,17 @@ export interface ElectionSettings {
   readonly electionDurationMs: number;
   /** leaseDurationSeconds of a grant. Also the default for a held Lease without a duration. */
   readonly leaseDurationSeconds: number;
-  /** How long the first election waits for more candidates, in milliseconds (rule 6). 0 or absent: it does not wait. */
+  /** Maximum wait of a first election for more candidates, in milliseconds (rule 6). 0 or absent: no wait. */
   readonly settleMs?: number;
-  /** Whether a Lease is free when the status of a Pod proves that the holder has ended (rule 17). */
+  /** Whether a Lease counts as released when the status of a Pod proves that its holder has ended (rule 17). */
   readonly isCrashEvidenceUsed?: boolean;
   /** How long a candidate is valid after its last renewal, in milliseconds. */
   readonly candidateValidityMs: number;
-  /** Time from a candidate's last renewal to its deletion if it answers no ping, in milliseconds. */
+  /** Time from a candidate's last renewal to the pings before its deletion, in milliseconds (rule 1). */
   readonly candidateGcAfterMs: number;
 }
 
-/** A moment of metav1.MicroTime: whole microseconds since the Unix epoch, on the writer's clock. */
+/** A time as in Kubernetes' MicroTime: whole microseconds since the Unix epoch, by the clock of its writer. */
 export type MicroTime = bigint;
 
 export type { Instant };
@@ -123,7 +126,7 @@ export interface Now {
   readonly wall: MicroTime;
 }
 
-/** Returns both clocks. `wallMs` is in milliseconds since 1970, like `Date.now()`. */
+/** Returns a moment on both clocks. `wallMs` is in milliseconds since 1970, like `Date.now()`. */
 export function nowAt(monotonic: Instant, wallMs: number): Now {
   return { monotonic, wall: BigInt(Math.round(wallMs * 1000)) };
 }
@@ -146,7 +149,7 @@ export function earliestAfter(at: Instant, instants: Iterable<Instant | undefine
   return first === Number.POSITIVE_INFINITY ? undefined : first;
 }
 
-/** A cache of candidates whose priority has ended, with their later priority. */
+/** A cache: for each candidate whose priority has ended, a copy of the candidate with the later priority. */
 const ended = new WeakMap<LeaseCandidate, LeaseCandidate>();
 
 /** Returns the candidate with its priority at `wall`. A priority that has ended is replaced by its later value. */
@@ -163,13 +166,13 @@ export function withCurrentPriority(candidate: LeaseCandidate, wall: MicroTime):
 /** The API group of this project, and the domain of its annotations and strategies. */
 export const GROUP = 'coordinated-leader-election.dev';
 
-/** The holderIdentity of a fenced Lease (rule 14). A candidate with this name takes no part in an election. */
+/** The holderIdentity of a fenced Lease, which has no real holder (rule 14). A candidate of this name takes no part. */
 export const FENCE = `fence.${GROUP}`;
 
-/** The default lock. The built-in controller uses the same lock. This Lease has no election (rule 10). */
+/** The Lease that coordinators, also the built-in one, use as their lock by default. It has no elections (rule 10). */
 export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
 
-/** The namespace of the nodes' heartbeats. */
+/** The namespace of the Leases that are the heartbeats of nodes: each kubelet renews one. */
 export const NODE_LEASES = 'kube-node-lease';
 
 const LONGEST_NAME = 253;

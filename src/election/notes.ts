@@ -2,7 +2,7 @@ import type { Action, LeaseChange, NotesChange, UpdateLease } from './decision.t
 import type { Lease, LeaseNotes } from './model.ts';
 import type { ElectionInput } from './view.ts';
 
-/** Returns a Lease with its fields and notes combined: a note counts if the field of the same name is not set. */
+/** Returns a Lease with its fields and notes combined: a note counts only if the field of the same name is not set. */
 export function withNotes(fields: Lease, notes: LeaseNotes | undefined): Lease {
   const { strategy, preferredHolder, isPreferredHolderOurs } = fields;
   if (!notes) return fields;
@@ -34,7 +34,7 @@ export function changedNotes(notes?: LeaseNotes, change?: NotesChange): LeaseNot
   return { strategy: strategy ?? undefined, preferredHolder: preferredHolder ?? undefined };
 }
 
-/** Returns the changes to the notes that go with `change` (rule 14); undefined if there are none. */
+/** Returns the changes to the notes that the write of `change` must contain (rule 14); undefined if there are none. */
 export function notesWith(input: ElectionInput, change: LeaseChange): NotesChange | undefined {
   const { lease, dropsFields } = input;
   const notes: LeaseNotes = lease?.notes ?? { strategy: undefined, preferredHolder: undefined };
@@ -70,7 +70,7 @@ export interface WrittenLease {
   readonly after: Lease;
 }
 
-/** Returns whether the server drops new fields (rule 14); undefined if its answer does not show it. */
+/** Returns whether the server drops strategy and preferredHolder (rule 14); undefined if `after` does not show this. */
 export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
   const written = fieldsIn(action);
   const kept = withoutNotes(after);

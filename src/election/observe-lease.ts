@@ -72,7 +72,7 @@ interface SeenChange {
   readonly written: HolderRecord;
   /** True if the Lease shows our last grant, or a renewal of it. */
   readonly isOwnGrant: boolean;
-  /** See {@link observeLease}. */
+  /** Set if a list showed the change: when this process became the coordinator, or Infinity if it is not. */
   readonly coordinatingSince: Instant | undefined;
 }
 
@@ -82,7 +82,7 @@ function withOtherFields(memory: LeaseMemory, { leaseTransitions, preferredHolde
   return record && !isSame ? { ...memory, record: { ...record, leaseTransitions, preferredHolder } } : memory;
 }
 
-/** Recognizes our grant in the watch. The watch may show it before the server's answer, or there may be no answer. */
+/** Recognizes our grant in a Lease from the watch. The server's answer to the grant may come later, or never. */
 function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   const isSeen = (grant: Grant | undefined): grant is Grant =>
@@ -96,7 +96,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   return recordGrant(settleLostGrants(withoutGrant(memory, grant), at), grant, lease.resourceVersion, at);
 }
 
-/** Treats any change since our grant as the holder's renewal, even if the record looks like the grant. */
+/** Treats any change of the Lease since our grant as the holder's renewal, even if the record looks like the grant. */
 function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { record, beliefs, usualDurationMs } = memory;
   const { holder, resourceVersion } = memory.unrenewedGrant ?? {};
@@ -113,7 +113,7 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
   };
 }
 
-/** Records a deletion. The holder may have renewed just before: its duration counts from now (rule 8). */
+/** Records a deletion. The holder may have renewed just before, so its duration counts from now (rule 8). */
 function observeDeletion(memory: LeaseMemory, at: Instant, coordinatingSince?: Instant): LeaseMemory {
   const { record, unrenewedGrant } = memory;
   // The server has confirmed a grant to another holder, so this grant has replaced the last observed record.
@@ -126,15 +126,15 @@ function observeDeletion(memory: LeaseMemory, at: Instant, coordinatingSince?: I
   return { ...known, record: undefined, unrenewedGrant: undefined };
 }
 
-/** True if this process may have missed a grant by another coordinator: a list shows only the last state. */
+/** True if a list showed the Lease, so that this process may have missed a grant by another coordinator. */
 function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boolean {
   return coordinatingSince !== undefined && record.since <= coordinatingSince;
 }
 
 /**
- * Returns the memory of a Lease whose creation the server confirmed, but that this process never saw. The
- * Lease is probably gone. If it exists, its holder may renew it unseen until the next list. If our grant
- * created the Lease, the holder is known.
+ * Returns the memory of a Lease whose creation the server confirmed, or refused because the Lease exists, but that this
+ * process never saw. The Lease is probably gone. If it exists, its holder may renew it unseen until the next list. The
+ * holder is known only if our grant created the Lease.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants, beliefs } = memory;
@@ -149,7 +149,7 @@ export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): Leas
   };
 }
 
-/** Counts our last grant as lost: its Lease is not cached and has no candidates. The holder may still renew it. */
+/** Counts our last grant as lost: this process sees neither the Lease nor candidates, but the holder may renew. */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
   const answered = unrenewedGrant && {
@@ -173,27 +173,27 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // The holder of our own grant already has a belief. Without a renewTime, there was no holder.
+    // supposeGrants() has added a belief for the holder of our own grant. A Lease without renewTime had no holder.
     const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
     return isKnown || !isRenewed || isReleased ? next : withUnknown(next, at, at, written.durationMs);
   }
-  // A fence never releases the Lease. If the Lease is released after a fence, a former holder has written the release.
+  // A fence never releases the Lease. If a fenced Lease is released, a former holder has written this release.
   const isRelease = isLikeRelease && isSameLease && record.holder !== FENCE;
   // If leaseTransitions has grown, this process missed a holder, or a former holder has released the Lease.
   const grown = lease.leaseTransitions - record.leaseTransitions;
-  // The first renewal of a participant may add a transition (rule 15).
+  // The first renewal of a participant may increase leaseTransitions by 1 (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
-  // The built-in controller adds no transition when it grants the Lease.
+  // The built-in controller does not increase leaseTransitions when it grants the Lease, so a list may hide its grant.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
-  // If the last seen holder is not a participant, this process may have missed a grant to one.
+  // If the last seen holder is not a participant, this process may have missed a grant to a participant.
   const { isOwnDuration = false, isParticipant = false } = beliefOf(memory.beliefs, record.holder) ?? {};
   const isOthers = isPerhapsAnothers && isOwnDuration && !isParticipant;
   const isBelieved = lease.isReleasedByParticipant
     ? // A participant empties only its own Lease, and only in the state that it last wrote (rule 15).
       (grown === 0 || isFirstTerm) && !isOthers
-    : // The state in a list may have been written at any time since the last record was seen.
+    : // A list does not show when the release was written: at any time since this process saw the last record.
       grown === 0 &&
       !isPerhapsAnothers &&
       !mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at);
@@ -208,7 +208,8 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   }
   // If renewTime has changed, this process may have missed a renewal by the holder.
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  // A participant that released the Lease cannot lead. Its grant and first renewal add transitions (rule 15).
+  // An unseen participant that has released the Lease cannot lead any more. Its grant and its first renewal may have
+  // increased leaseTransitions by 2 (rule 15).
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const leastMs = Math.max(written.durationMs, record.durationMs);
@@ -223,9 +224,9 @@ function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isSameHolder = former?.holder === holder;
   const isSameLease = former?.leaseUid === lease.uid;
   const isAsGranted = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
-  // Every coordinator except the built-in one writes acquireTime in a grant. A renewal does not change acquireTime.
+  // Two equal times show that a client took or granted the Lease: a renewal changes renewTime, but not acquireTime.
   const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
-  // A renewal does not remove renewTime.
+  // A missing renewTime is no renewal: another client has removed it.
   const isRenewed = lease.renewTime !== undefined && former?.renewTime !== lease.renewTime;
   const isRenewal = isSameHolder && isSameLease && isRenewed && !isAcquired && !isAsGranted;
   const isTakenUp = isRenewal || (isOwnGrant && !isAsGranted);
@@ -257,17 +258,18 @@ function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   };
 }
 
-/** True if the holder changed without a higher leaseTransitions: two holders may have led with one value. */
+/** True if the holder changed, but leaseTransitions did not grow: two holders may have led with the same number. */
 function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord): boolean {
   if (former?.leaseUid !== record.leaseUid || record.leaseTransitions > former.leaseTransitions) return false;
   return former.holder === record.holder ? former.isNumberShared === true : true;
 }
 
-/** Adds an unknown holder, which may still lead, if leaseTransitions shows more holders than this process has seen. */
+/** Adds an unknown holder, which may still lead, if leaseTransitions counts more holders than this process saw. */
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
   const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;
-  // A coordinator's own write adds one transition. A participant's first renewal may add another (rule 15).
+  // A grant or a fence by a coordinator increases leaseTransitions by 1. The first renewal of a participant may
+  // increase leaseTransitions by another 1 (rule 15).
   const isCoordinators = isOwnGrant || lease.isUnrenewedGrant || lease.holderIdentity === FENCE;
   if (grown <= Number(isCoordinators) + Number(lease.isRenewedByParticipant ?? false)) return memory;
   return withUnknown(memory, at, lease.isUnrenewedGrant ? 'before' : at);
@@ -291,7 +293,7 @@ function holderBelief(memory: LeaseMemory, change: SeenChange, isTakenUp: boolea
     isTakenUp ||
     lease.isRenewedByParticipant === true ||
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
-  // Another client may have reduced the duration between the renewal and a list or late event.
+  // Another client may have reduced the duration after the holder's renewal, and before this process saw the Lease.
   const isPerhapsReduced = !lease.isDurationHolders;
   // A shorter duration counts only when this process sees it a second time. After that, renewals no longer extend the
   // longer duration. Do not count the duration in our own grant: the holder has not written it.
@@ -333,7 +335,7 @@ function recordOf(
   };
 }
 
-/** Returns what this process has seen of the holder's term (rule 17). */
+/** Returns the longest time between two renewals, and a moment after which the holder acquired the Lease (rule 17). */
 function termOf(
   lease: Lease,
   at: Instant,
@@ -342,7 +344,7 @@ function termOf(
 ): Pick<HolderRecord, 'renewedEveryMs' | 'acquiredAfter'> {
   const isSameLease = former?.leaseUid === lease.uid;
   if (!isSameLease || former.holder !== lease.holderIdentity) {
-    // A change in a list may be as old as the last state that this process saw before.
+    // A list does not show when the holder changed: at any time since this process last saw a change of the record.
     const listedAfter = isSameLease ? former.since : undefined;
     return { renewedEveryMs: undefined, acquiredAfter: isListed ? listedAfter : at };
   }
@@ -361,7 +363,7 @@ function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): Leas
   return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Remembers when this process first saw that only a note asks the holder to yield (rule 14). */
+/** Remembers when this process first saw that a note, and not the field, asks the holder to yield (rule 14). */
 function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMemory {
   const { noted } = memory;
   const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;

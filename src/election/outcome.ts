@@ -3,7 +3,7 @@ import type { LeaseCandidate } from './model.ts';
 import { strategies, versionOf } from './strategies.ts';
 
 export type Outcome =
-  /** No candidate names a valid strategy. */
+  /** There is no candidate, or no candidate has a vote about the strategy (rule 4). */
   | { readonly kind: 'none' }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] }
   /** This coordinator does not implement the strategy, so another controller decides. */
@@ -34,9 +34,9 @@ function outcomeIn(found: Tally): Outcome {
 /**
  * Returns the candidates in `absent` whose answers could still change the outcome among `present`. Returns none if the
  * outcome is settled (rule 6). An equally good leader does not change the outcome, so the election does not wait for an
- * equal candidate. It is enough to test each candidate alone, and all candidates together. A better leader, a higher
- * binaryVersion or a new first element already changes the outcome alone. If some lists together form a cycle, all
- * lists together also form one.
+ * equal candidate. It is enough to test each candidate alone, and then all candidates together: a better candidate, a
+ * higher binaryVersion or a new first element of a list changes the outcome alone. Only a cycle of ordered lists may
+ * need several candidates, and if some lists form a cycle, all lists together contain it.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],
@@ -56,7 +56,7 @@ export function decisiveAmong(
   return isSameOutcome(outcome, withAll) ? decisive : absent;
 }
 
-/** Maximum number of lists that all tests together read. After that, every other list counts as decisive. */
+/** Maximum number of ordered lists that all tests together read. After that, each untested list counts as decisive. */
 const MAX_LISTS_TRIED = 50_000;
 
 /** Returns a function that tests whether a candidate would change the strategy or the conflict of `known`. */
@@ -66,7 +66,7 @@ function strategyTest(
   outcome: Outcome,
 ): (candidate: LeaseCandidate) => boolean {
   const found = 'strategy' in outcome ? outcome.strategy : undefined;
-  // If all lists have the same first element, another list with that element changes nothing. Do not test it.
+  // If all lists begin with the same strategy, another list that begins with it changes nothing, and needs no test.
   const areAgreed = firsts.values().every((first) => first === found);
   const tried = new Map<string, boolean>();
   let left = MAX_LISTS_TRIED;
@@ -79,7 +79,8 @@ function strategyTest(
   return (candidate) => {
     const { preference } = candidate;
     if (preference.kind === 'preferredStrategies') {
-      // If ordered lists conflict, some of the other lists may resolve the conflict, and more lists may cause it again.
+      // In a conflict of ordered lists, count each list as decisive: some may resolve the conflict, others may cause a
+      // new one.
       if (outcome.kind === 'conflict') return true;
       if (preference.strategies.length === 0) return false;
       if (areAgreed && listOf(candidate)[0] === found) return false;
@@ -107,12 +108,12 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
   if (!order?.isElectable(candidate)) return false;
   if (outcome.kind === 'noneElectable') return true;
   const { leader } = outcome;
-  // Only some of the criteria of an election make an incumbent yield (rule 5).
+  // An incumbent yields only by some of the criteria, for example not by age (rule 5).
   const compare = leader.name === incumbent ? order.comparePreemption : order.compareMerit;
   return compare(candidate, leader) < 0;
 }
 
-/** True if both have equally good leaders, or no leader for the same reason. */
+/** True if both outcomes have the same strategy and equally good leaders, or no leader for the same reason. */
 export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   if (a.kind === 'none') return b.kind === 'none';
   if (a.kind === 'conflict') return b.kind === 'conflict' && a.strategies.join() === b.strategies.join();
@@ -121,16 +122,16 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   return !isLed || strategies.get(a.strategy)?.compareMerit(a.leader, b.leader) === 0;
 }
 
-/** Maximum number of conflicting strategies that are distinguished. */
+/** Maximum number of different strategies that a tally remembers. Further ones are ignored: it is a conflict anyway. */
 const MAX_AT_ODDS = 1000;
 
-/** If there are no more candidates than this, all are kept. */
+/** Up to this number of candidates, essentials() keeps all of them. */
 const FEW = 8;
 
 /**
- * Returns a small subset of `candidates` with the same outcome as all of them, even if others are added: the candidates
- * that decide the strategy, the best candidate by each strategy, and the incumbent. So thousands of candidates are
- * compared only once.
+ * Returns a small subset of `candidates` with the same outcome as all of them, even if the same other candidates are
+ * added to both: the candidates that decide the strategy, the best candidate by each strategy, and the incumbent.
+ * Because of this subset, a decision compares thousands of candidates only once.
  */
 export function essentials(
   candidates: readonly LeaseCandidate[],
@@ -149,12 +150,13 @@ type Tally = ReturnType<typeof tally>;
 
 /** Finds the candidates that determine the outcome, in one pass. */
 function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
-  // The incumbent, if it is a candidate.
+  // The incumbent, if it is one of `candidates`.
   const present: LeaseCandidate[] = [];
-  // One candidate for each ordered list, and the first elements of the lists.
+  // One candidate for each different ordered list, and the first elements of the lists.
   const lists = new Map<string, LeaseCandidate>();
   const firsts = new Set<string>();
-  // The highest binaryVersion of candidates with one strategy. For each of their strategies, one candidate.
+  // The highest binaryVersion of the candidates that name one strategy, instead of a list. `named` has one candidate
+  // for each strategy that candidates with this version name.
   let highest: SemVer | undefined;
   let highestText: string | undefined;
   let named = new Map<string, LeaseCandidate>();
@@ -193,17 +195,17 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
   return { present, lists, firsts, highest, named, best };
 }
 
-/** The strategy that candidates agree on (rule 4). */
+/** Whether candidates agree on a strategy, and on which (rule 4). */
 export type StrategyResolution =
   | Extract<Outcome, { kind: 'none' | 'conflict' }>
   | { readonly kind: 'resolved'; readonly strategy: string };
 
-/** Maximum number of different lists that are merged. A component has one list per version. */
+/** Maximum number of different lists that are merged. A usual component has one list for each of its few versions. */
 export const MAX_LISTS = 1000;
 
 /**
- * Returns the strategy of an election among `candidates`, in any order. Ordered lists (v1alpha1) are merged.
- * Without such lists (v1beta1, v1alpha2), the candidates with the highest valid binaryVersion select the
+ * Returns the strategy of an election among `candidates`. Their order does not matter. Ordered lists (v1alpha1) are
+ * merged. Without such lists (v1beta1, v1alpha2), the candidates with the highest valid binaryVersion select the
  * strategy. A candidate without a strategy has no influence.
  */
 export function resolveStrategy(candidates: readonly LeaseCandidate[]): StrategyResolution {
@@ -234,7 +236,7 @@ function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolu
     for (const strategy of each) incoming.set(strategy, (incoming.get(strategy) ?? 0) + 1);
   }
   const roots = [...below.keys()].filter((strategy) => !incoming.has(strategy));
-  // Kahn's algorithm: repeatedly remove the first elements. If elements remain, the merged order has a cycle.
+  // Kahn's algorithm: repeatedly remove strategies that are below no remaining strategy. The rest, if any, has a cycle.
   const removed = [...roots];
   for (const strategy of removed) {
     for (const next of below.get(strategy) ?? []) {

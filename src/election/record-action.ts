@@ -18,10 +18,10 @@ import type { Instant, Lease, LeaseCandidate } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
 import type { ElectionInput } from './view.ts';
 
-/** The part of an {@link ElectionInput} that an action changes. `candidates` contains at least the action's candidate. */
+/** The part of an {@link ElectionInput} that an action may change. `candidates` contains at least its candidate. */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
 
-/** Records a decision that is applied, even if it writes nothing. */
+/** Records a decision when the coordinator applies it, even if the decision writes nothing. */
 export function recordDecision<K extends Known>(known: K, decision: Decision, at: Instant): K {
   const { conflict, isRound, isAsking } = decision;
   let { memory } = known;
@@ -44,11 +44,11 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
     );
   }
   let { memory } = known;
-  // Our own change must not look like a renewal that removed the fields.
+  // Forget the fields that we wrote last. If this update changes them, it must not look like a removal by the holder.
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
   if (grant?.hasFormerEnded) memory = withoutEnded(memory, at);
-  // A previous grant that is still in flight stays without an answer.
+  // If a previous grant has no answer yet, stop waiting for it.
   if (grant) memory = { ...withoutAnswer(memory, at), grantOnItsWay: grant };
   return { ...known, memory };
 }
@@ -64,7 +64,7 @@ export function recordSuccess<K extends Known>(
   let { memory } = known;
   if (action.kind === 'PingCandidate') {
     const isRoutine = action.purpose === 'validity' || action.purpose === 'collection';
-    // Count waves of pings from the first ping of the election (rule 6).
+    // The waves of pings count from the moment when the server confirmed the first ping of the election (rule 6).
     if (!isRoutine && memory.askingSince === undefined) memory = { ...memory, askingSince: at };
     const asked = { ...known, memory };
     return observing(asked, action, (observation) => recordPingDelivered(observation, sentAt, at));
@@ -76,7 +76,7 @@ export function recordSuccess<K extends Known>(
   return { ...known, memory };
 }
 
-/** Records an action that has failed or may have failed. */
+/** Records an action whose request has failed, or whose result is unknown. */
 export function recordFailure<K extends Known>(known: K, action: Action, sentAt: Instant, at: Instant): K {
   if (action.kind === 'DeleteCandidate') {
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
@@ -85,12 +85,12 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
   if (action.kind === 'CreateLease') return { ...known, memory: loseGrant(known.memory, at) };
   if (action.kind !== 'PingCandidate') return known;
   let { memory } = known;
-  // If a ping of a round was not written, the next round is due soon.
+  // If the write of a ping in a round fails, the next round comes after the shortest pause.
   if (action.purpose === 'revival') memory = { ...memory, rounds: { count: 1, lastAt: sentAt } };
   return observing({ ...known, memory }, action, (observation) => recordPingNotSent(observation, sentAt));
 }
 
-/** Records, in addition to {@link recordFailure}, that the server has refused an action. */
+/** Records, in addition to {@link recordFailure}, that the server certainly did not execute an action. */
 export function recordRefusal<K extends Known>(known: K, action: Action): K {
   const grant = grantIn(action);
   return grant ? { ...known, memory: withoutGrant(known.memory, grant) } : known;
@@ -114,7 +114,7 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Returns the memory after there is proof that the holder has ended: it no longer believes that it leads (rule 17). */
+/** Returns the memory after the proof that the holder has ended: this holder believes nothing any more (rule 17). */
 function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, beliefs, withdrawals } = memory;
   if (!record) return memory;
@@ -126,7 +126,7 @@ function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
   };
 }
 
-/** Changes the observation of an action's candidate. Does nothing if a candidate with another uid has replaced it. */
+/** Changes the observation of an action's candidate. Does nothing if the name now belongs to another uid. */
 function observing<K extends Known>(
   known: K,
   { name, uid }: Pick<LeaseCandidate, 'name' | 'uid'>,

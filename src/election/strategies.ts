@@ -6,22 +6,22 @@ export interface Strategy {
   isElectable(candidate: LeaseCandidate): boolean;
   /** Negative if `a` is the better leader. Both must be electable. Never 0 for two candidates of one Lease. */
   compare(a: LeaseCandidate, b: LeaseCandidate): number;
-  /** Like `compare`, without age and name: an election does not wait for an equal candidate (rule 6). */
+  /** Compares without age and name: no election waits for a candidate that is better only by age or name (rule 6). */
   compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
-  /** Like `compare`, but only by the criteria for which a leader yields (rule 5). 0 if neither yields. */
+  /** Compares only by the criteria for which a leader yields (rule 5). 0 if neither would yield to the other. */
   comparePreemption(a: LeaseCandidate, b: LeaseCandidate): number;
   /** Returns the name of the first criterion by which `winner` comes before `loser`. */
   explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
 }
 
-/** A comparison, and the reason why a candidate loses by it. */
+/** A comparison, and the name of the reason why a candidate loses by it, for example `LowerPriority`. */
 export type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
 
 export interface StrategyParts {
   readonly isElectable: Strategy['isElectable'];
   /** Criteria for which a leader yields. Priority always comes before them. */
   readonly preempting?: readonly Criterion[];
-  /** Further criteria for a vacant Lease. An election waits for candidates that are better by them. */
+  /** Further criteria for a vacant Lease. An election waits for candidates that are better by these criteria. */
   readonly choosing?: readonly Criterion[];
 }
 
@@ -33,7 +33,7 @@ const ageAndName: readonly Criterion[] = [
   ['LaterName', (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)],
 ];
 
-/** Creates a strategy from its criteria. Each of its three orders begins with the criteria of the previous order. */
+/** Creates a strategy. `comparePreemption` has the fewest criteria, `compareMerit` adds some, and `compare` has all. */
 export function createStrategy({ isElectable, preempting = [], choosing = [] }: StrategyParts): Strategy {
   const evicting = [priority, ...preempting];
   const awaited = [...evicting, ...choosing];
@@ -126,7 +126,7 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
 /** Parsed versions that are not in `known`. Each is kept as long as its candidate object exists. */
 const own = new WeakMap<LeaseCandidate, Readonly<Record<Which, SemVer | undefined>>>();
 
-/** Returns a version; undefined if it is invalid: the candidate is not electable then (rule 5). */
+/** Returns the binaryVersion or emulationVersion of a candidate; undefined if it is missing or invalid (rule 5). */
 export function versionOf(candidate: LeaseCandidate, which: Which): SemVer | undefined {
   const { binaryVersion, emulationVersion } = candidate;
   const version = known.get((which === 'binary' ? binaryVersion : emulationVersion) ?? '');

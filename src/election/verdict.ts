@@ -17,12 +17,12 @@ export interface Verdict {
   readonly conflict?: string;
 }
 
-/** True while our ping to the candidate is unanswered and its deadline has not passed. */
+/** True while our ping to the candidate is unanswered and the deadline for the answer has not passed. */
 export function isPingPending(view: View, { observation: { ping } }: Standing): boolean {
   return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }
 
-/** Returns the deadlines of the answers of `standings` to their pings. */
+/** Returns the deadline of each unanswered ping to one of `standings`. */
 export function answersDueAt(view: View, standings: readonly Standing[]): readonly Instant[] {
   return standings.flatMap(({ observation: { ping } }) =>
     ping && ping.ackedAt === undefined ? ackDueAt(ping, view.input.settings) : [],
@@ -39,7 +39,7 @@ export function ackDeadline(view: View): Instant {
   return first;
 }
 
-/** Returns when the first live candidate, except the holder, stops counting as alive; Infinity if there is none. */
+/** Returns when the first alive candidate, except the holder, stops counting as alive; Infinity if none is alive. */
 export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { isAlive, isHolder, observation } of standings) {
@@ -58,7 +58,7 @@ export function reinstatementTime({ standings, input, at }: View): Instant {
   return first;
 }
 
-/** Returns when the next priority ends (rule 16), by the current difference of our two clocks; Infinity if none ends. */
+/** Returns when the next priority ends (rule 16), converted from the wall clock; Infinity if no priority ends. */
 export function priorityEnd({ standings, now, at }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { candidate } of standings) {
@@ -68,13 +68,16 @@ export function priorityEnd({ standings, now, at }: View): Instant {
   return first;
 }
 
-/** Returns the last reported conflict if it still has the same parties. */
+/** Returns the last reported conflict if its parties are still the same; undefined otherwise. */
 export function knownConflict(view: View): string | undefined {
   const { conflict } = view.input.memory;
   return conflict !== undefined && conflict === conflictParties(view) ? conflict : undefined;
 }
 
-/** Identifies the parties of a conflict and their strategies by sums of hashes: sorting thousands is too slow. */
+/**
+ * Identifies the parties of a conflict and their strategies by sums of hashes. Sums do not depend on the order of the
+ * candidates, and sorting thousands of candidates would be too slow.
+ */
 export function conflictParties(view: View): string {
   const candidates = possibleCandidates(view);
   let [sum, otherSum] = [0, 0];
@@ -88,7 +91,7 @@ export function conflictParties(view: View): string {
   return `${candidates.length} ${sum} ${otherSum}`;
 }
 
-// FNV-1a.
+// Start and prime of the hash FNV-1a, and a multiplier for a second, independent sum.
 const START = 0x811c9dc5;
 const PRIME = 0x01000193;
 const OTHER_PRIME = 0x85ebca6b;

@@ -36,31 +36,31 @@ export interface ElectionInput {
   readonly name: string;
   readonly lease: Lease | undefined;
   readonly memory: LeaseMemory;
-  /** The candidates with the Lease's name and namespace, in any order. */
+  /** The candidates for this Lease, in any order. */
   readonly candidates: readonly ObservedCandidate[];
-  /** Second candidates with the same name. They take no part, but are pinged (rule 13). */
+  /** Candidates that have the same name as one of `candidates`. They take no part, but get pings (rule 13). */
   readonly twins?: readonly ObservedCandidate[] | undefined;
-  /** The Pods that may run the holder, if Pods are watched (rule 17). */
+  /** The Pods that may run the holder, if this process watches Pods (rule 17). */
   readonly holderPods?: PossiblePods | undefined;
-  /** Whether the Namespace asks for crash evidence about plain electors (rule 17). */
+  /** Whether an annotation on the Namespace asks for crash evidence about plain electors (rule 17). */
   readonly isEvidenceAskedByNamespace?: boolean;
-  /** Before this time, candidates may be missing: the server stopped serving their source (rule 13). */
+  /** Until this time, `candidates` may be incomplete: the server no longer serves one of their APIs (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
-  /** Whether the server drops strategy and preferredHolder (rule 14); undefined if no answer has shown it. */
+  /** Whether the server drops strategy and preferredHolder (rule 14); undefined if no server answer has shown this. */
   readonly dropsFields?: boolean | undefined;
   readonly settings: ElectionSettings;
 }
 
-/** The input of a decision and its evaluation at one moment. Each policy gets it. */
+/** The input of a decision, and what follows from that input at one moment. Each policy decides by a view. */
 export interface View<T extends Tenure = Tenure> {
   readonly input: ElectionInput;
   readonly now: Now;
   readonly at: Instant;
   readonly tenure: T;
   readonly standings: readonly Standing[];
-  /** The standings of twins. They take no part, but get housekeeping (rule 13). */
+  /** The standings of twins. Twins take no part, but the coordinator pings and collects them (rule 13). */
   readonly twins: readonly Standing[];
-  /** A subset of the live candidates. It has the same outcome as all of them. */
+  /** A subset of the live candidates. An election among this subset has the same outcome as one among all of them. */
   readonly live: readonly LeaseCandidate[];
   readonly outcome: Outcome;
   /** The outcome of the election if every candidate that may still answer a ping does answer. */
@@ -100,12 +100,12 @@ export type Tenure =
       /** If the holder has not renewed by this time, the coordinator pings successors (rule 6). */
       readonly lateAt: Instant;
       readonly expiresAt: Instant;
-      /** True while the holder has not taken up its grant. It does not lead yet (rule 12). */
+      /** True while the holder has not taken up its grant. The holder does not lead yet (rule 12). */
       readonly isProvisional: boolean;
     }
   | {
       readonly kind: 'vacant';
-      /** Why the Lease is vacant. GrantRevised: the holder of our grant is gone or silent (rule 12). */
+      /** Why the Lease is vacant. GrantRevised: a holder that has not taken up its grant is gone or silent. */
       readonly need:
         | 'LeaseMissing'
         | 'LeaseExpired'
@@ -120,10 +120,10 @@ export type Tenure =
       readonly endedAt?: Instant;
     };
 
-/** Time before an expiry at which candidates are pinged, in ms: enough for three waves (rule 6). */
+/** How long before an expiry the coordinator begins to ping candidates, in ms. Long enough for three waves (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
-/** Returns the tenure at `at`, from the observations of the Lease by this process. */
+/** Returns whether the Lease is held or vacant at `at`, according to what this process has seen. */
 export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   const { lease, memory, settings } = input;
   const { record } = memory;
@@ -146,12 +146,12 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   const end = holderEndIn(input);
   if (end?.kind !== 'ends' || end.at >= expiresAt) return { ...held, lateAt, expiresAt };
   if (at < end.at) return { ...held, lateAt: Math.min(lateAt, at), expiresAt: end.at };
-  // The beliefs of other former holders stay (rule 8).
+  // Only this holder has ended. Other former holders may still believe that they lead (rule 8).
   const forOthers = reservationFor(withoutBelief(blockingBeliefs(memory), record.holder), at);
   return { kind: 'vacant', need: 'HolderEnded', lease, reservation: forOthers, endedAt: end.at };
 }
 
-/** Adds a withdrawal for an ended holder to the input, as if it had released the Lease (rule 17). */
+/** If the holder has ended, adds a withdrawal to the input, as if the holder had released the Lease (rule 17). */
 function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
   if (tenure.kind !== 'vacant' || tenure.endedAt === undefined) return input;
   const { memory } = input;
@@ -159,7 +159,10 @@ function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
   return { ...input, memory: { ...memory, withdrawals } };
 }
 
-/** Returns when the holder provably ended, or why there is no proof; undefined if nothing was examined (rule 17). */
+/**
+ * Returns from when on there is proof that the holder has ended, or why there is no proof. Returns undefined if crash
+ * evidence is off, or if the Lease is unknown (rule 17).
+ */
 export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   const { lease, memory, candidates, holderPods: possible = { pods: [] }, settings } = input;
   if (!settings.isCrashEvidenceUsed || !lease || !memory.record) return undefined;
@@ -170,7 +173,10 @@ export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   });
 }
 
-/** Whether the coordinator uses crash evidence about the plain elector of the Lease, as requested (rule 17). */
+/**
+ * Whether the coordinator may use crash evidence about the holder of the Lease as a plain elector: the setting is on,
+ * an annotation asks for the evidence, and the Lease has no elections (rule 17).
+ */
 export function isEvidenceAsked(input: ElectionInput): boolean {
   const { lease, candidates, settings, isEvidenceAskedByNamespace } = input;
   const isAsked = lease?.asksForEvidence || isEvidenceAskedByNamespace;
@@ -185,26 +191,26 @@ function isGranteeLost({ candidates, settings }: ElectionInput, holder: string, 
   return isSilent(grantee.observation, at, settings);
 }
 
-/** True if the Lease names a strategy or a preferredHolder: it has or had elections. */
+/** True if the Lease names a strategy or a preferredHolder: the Lease has or had elections. */
 export function showsElection(lease: Lease | undefined): boolean {
   return lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
 }
 
 /** The current state of a candidate (rules 1 and 3). */
 export type CandidateState =
-  | 'Live' // Takes part.
-  | 'Awaiting' // Pinged, and may still answer.
+  | 'Live' // Takes part in the election.
+  | 'Awaiting' // The coordinator has pinged the candidate, which may still answer.
   | 'Idle' // Valid, but must answer a ping before it takes part.
   | 'Lapsed' // Did not take up its grants. Takes part only if no other candidate can lead.
   | 'Withdrawn' // Has just released the Lease. Takes part only if no other candidate can lead.
-  | 'Unresponsive' // Did not answer. Takes no part until it renews.
-  | 'Expired' // No longer valid.
-  | 'Deleting'; // Marked for deletion.
+  | 'Unresponsive' // Did not answer a ping in time. Takes no part until it renews.
+  | 'Expired' // Has not renewed for `candidateValidityMs`. Takes no part until it renews.
+  | 'Deleting'; // Has a deletionTimestamp. Takes no part.
 
 export interface Standing extends ObservedCandidate {
   readonly state: CandidateState;
   readonly isHolder: boolean;
-  /** True if a renewal or an ack shows that the candidate is alive, in any state. */
+  /** True if a recent renewal or ack shows that the candidate is alive. This does not depend on `state`. */
   readonly isAlive: boolean;
 }
 
@@ -239,9 +245,9 @@ function stateOf(
   at: Instant,
 ): CandidateState {
   const { settings } = input;
-  // A candidate with the fence's name cannot be distinguished from the fence.
+  // A candidate with the fence's name takes no part: on a Lease, it would look like the fence.
   if (candidate.isDeleting || candidate.name === FENCE) return 'Deleting';
-  // The renewals of a valid holder count as its answer.
+  // A valid holder needs no answer to a ping: its renewals of the Lease show that it is alive.
   if (isHolder) return 'Live';
   if (at < withdrawnUntil(input, candidate.name)) return 'Withdrawn';
   const hasLapsed = isLapsed(input, candidate.name, at);
@@ -253,7 +259,7 @@ function stateOf(
   return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
 }
 
-/** True if a candidate or holder takes no part while another candidate can lead (rule 3). */
+/** True if a candidate may lead only if no other can: it has just released the Lease, or has lapsed (rule 3). */
 export function isHeldBack(input: ElectionInput, name: string, at: Instant): boolean {
   return at < withdrawnUntil(input, name) || isLapsed(input, name, at);
 }
@@ -267,7 +273,7 @@ function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   return at < (lapsedUntil(input, name, at) ?? at);
 }
 
-/** Returns when lapses no longer hold a candidate back. Lapses of others count, too (rule 7). */
+/** Returns until when lapses hold a candidate back. Lapses of other candidates of the Lease count, too (rule 7). */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
   name: string,
