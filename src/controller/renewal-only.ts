@@ -14,7 +14,9 @@ export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean 
     before.preferredHolder === after.preferredHolder &&
     before.isPreferredHolderOurs === after.isPreferredHolderOurs &&
     before.isPreferredHolderNoted === after.isPreferredHolderNoted &&
-    before.strategy === after.strategy
+    before.strategy === after.strategy &&
+    before.asksForEvidence === after.asksForEvidence &&
+    before.leadingContainer === after.leadingContainer
   );
 }
 
@@ -36,6 +38,8 @@ export function candidateChange(
     before.binaryVersion === after.binaryVersion &&
     before.emulationVersion === after.emulationVersion &&
     isSamePriority(before.priority, after.priority) &&
+    before.pod?.uid === after.pod?.uid &&
+    before.leadingContainer === after.leadingContainer &&
     wanted(before) === wanted(after);
   if (!isSame) return 'other';
   return before.renewTime === after.renewTime ? 'ping' : 'renewal';

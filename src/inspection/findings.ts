@@ -327,7 +327,7 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
     // LeaseFenced is only a warning: the fence expires by itself, and the coordinator then elects a leader.
     const severity = isLed || reason === 'LeaseFenced' ? 'warning' : 'error';
-    const what = `${listed(names)}: ${reason}${isSupposed ? ', if all silent candidates are alive' : ''}.`;
+    const what = `${listed(names)}: ${reason}${isSupposed ? ', if all candidates answer' : ''}.`;
     const finding = { severity, what, meaning: REASONS[reason], advice } as const;
     if (reason === 'StrategyConflict') return [{ ...finding, runbook: runbookPath('LeaseStrategyConflict') }];
     return [isLed ? finding : { ...finding, runbook: runbookPath('LeaseWithoutLeader') }];

@@ -81,7 +81,7 @@ export function createBoard(clock: Clock, source: LeaseSource) {
 }
 
 /** Reasons for which `waitingFor` contains a countdown in seconds. The entry is then built again every second. */
-const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate']);
+const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate', 'LeaseFenced']);
 const COUNTDOWN_MS = 1000;
 
 /** Maximum number of candidates in an entry. The command line shows all. */
@@ -102,17 +102,12 @@ export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: numb
   const ranked = rank(supposed, decision, view, MAX_CANDIDATES);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = isUnled ? unledSince(input, view.tenure) : undefined;
-  // The timeout of a ping starts when the API server confirms the ping. Until then, the end of the timeout is unknown,
-  // so the entry is built again every second.
-  const isPinging = decision.standings.some(
-    ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,
-  );
   const atWall = (at: Instant) => Math.round(at + wallOffsetMs);
   const ends = [
     decision.requeue.kind === 'at' ? decision.requeue.time : undefined,
     view.tenure.kind === 'held' ? view.tenure.expiresAt : view.tenure.reservation?.until,
     livenessExpiry(view),
-    ...(COUNTING_DOWN.has(reason) || isPinging ? [now.monotonic + COUNTDOWN_MS] : []),
+    ...(COUNTING_DOWN.has(reason) ? [now.monotonic + COUNTDOWN_MS] : []),
   ];
   const entry: LeaseEntry = {
     key: leaseKey(namespace, name),

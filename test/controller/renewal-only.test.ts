@@ -16,6 +16,8 @@ describe('a change of a Lease', () => {
     { name: 'the owner of that', after: { isPreferredHolderOurs: true }, want: false },
     { name: 'whether a note or a field has that', after: { isPreferredHolderNoted: true }, want: false },
     { name: 'the object behind its name', after: { uid: 'another' }, want: false },
+    { name: 'its request for crash evidence', after: { asksForEvidence: true }, want: false },
+    { name: 'the container that leads', after: { leadingContainer: 'app' }, want: false },
   ])('of $name is only a renewal: $want', ({ after, want }) => {
     expect(isRenewalOnly(before, { ...before, ...after })).toBe(want);
   });
@@ -91,6 +93,14 @@ describe('a change of a candidate', () => {
       want: 'ping',
     },
     { name: 'that it is being deleted', after: { isDeleting: true }, want: 'other' },
+    { name: 'its Pod', after: { pod: { name: 'a', uid: 'u' } }, want: 'other' },
+    {
+      name: 'only the object that holds its Pod',
+      before: { pod: { name: 'a', uid: 'u' } },
+      after: { pod: { name: 'a', uid: 'u' } },
+      want: 'ping',
+    },
+    { name: 'the container that leads', after: { leadingContainer: 'app' }, want: 'other' },
     { name: 'the Lease that it is for', after: { leaseName: 'another' }, want: 'other' },
     { name: 'the object behind its name', after: { uid: 'another', renewTime: wallAt(0) }, want: 'other' },
   ])('of $name counts as $want', ({ before: earlier = {}, after, want }) => {

@@ -300,7 +300,7 @@ describe('a diagnosis', () => {
       want: [
         'Leases',
         'warning',
-        /^kube-system\/scheduler: StrategyConflict, if all silent candidates are alive/,
+        /^kube-system\/scheduler: StrategyConflict, if all candidates answer/,
         'LeaseStrategyConflict',
       ],
     },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { recordPing } from '../../src/election/candidate-observation.ts';
+import { FENCE } from '../../src/election/model.ts';
 import {
   type Board,
   createBoard,
@@ -10,14 +10,11 @@ import {
 } from '../../src/status-page/board.ts';
 import type { LeaseEntry, Tone } from '../../src/status-page/wire.ts';
 import {
-  type CandidateBuilder,
-  defaultSettings,
   type InputBuilder,
   makeCandidate,
   makeInput,
   makeLease,
   makeNow,
-  ObservedBuilder,
 } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { SimLeases } from './make-leases.ts';
@@ -202,14 +199,6 @@ const older = makeCandidate('older').versions('1.35.0');
 
 const newer = makeCandidate('newer').versions('1.36.0', '1.35.0');
 
-/** Pinged, without the server's answer to the ping. */
-function onItsWay(candidate: CandidateBuilder, at: number): ObservedBuilder {
-  return new ObservedBuilder(() => {
-    const { candidate: seen, observation } = candidate.seenAt(0).build();
-    return { candidate: seen, observation: recordPing(observation, 'election', at, defaultSettings) };
-  }, defaultSettings);
-}
-
 describe('the entry of a Lease', () => {
   test.each<{
     name: string;
@@ -280,13 +269,6 @@ describe('the entry of a Lease', () => {
       wantUntil: 17_000,
     },
     {
-      name: 'expired, and read again soon while a ping is in flight',
-      input: makeInput().sees(makeLease('older'), 0).candidates(onItsWay(newer, 12_000)),
-      at: 12_000,
-      want: { isHeld: false, isUnled: true, unledSince: WALL_OFFSET_MS + 10_000, reason: 'AwaitingAcks' },
-      wantUntil: 13_000,
-    },
-    {
       name: 'held by one that is as good as another, which is older',
       input: makeInput()
         .sees(makeLease('newer'), 0)
@@ -329,6 +311,18 @@ describe('the entry of a Lease', () => {
         preferredHolder: 'older',
         reason: 'PreemptionPending',
         waitingFor: 'newer to let it expire, in 9s',
+      },
+      wantUntil: 2000,
+    },
+    {
+      name: 'fenced, by the second',
+      input: makeInput().sees(makeLease(FENCE).lasting(15), 0).candidates(newer.seenAt(0).renewedAt(900)),
+      at: 1000,
+      want: {
+        isUnled: true,
+        unledSince: WALL_OFFSET_MS,
+        reason: 'LeaseFenced',
+        waitingFor: 'the end of a fence in 14s',
       },
       wantUntil: 2000,
     },
