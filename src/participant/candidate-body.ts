@@ -105,8 +105,8 @@ function declaredFields(
 }
 
 /**
- * Returns the change of the priority annotation; no change if `drain` or `transfer` has set the priority. If the
- * priority is 0, only an annotation that participants have written is removed.
+ * Returns the change of the priority annotation; no change if `drain` or `transfer` has set the priority. If `priority`
+ * is 0, the annotation of an earlier process is removed, but not that of another client.
  */
 function priorityAnnotation(priority: number, adopted: KubernetesObject | undefined): RequestBody {
   if (adopted && annotationsOf(adopted)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};

@@ -31,8 +31,8 @@ export function participantSettings(options: ParticipateOptions, surroundings: S
 }
 
 /**
- * Returns the default identity. In a Pod, it stays the same when a container restarts. Without `pod`, each process gets
- * a new identity.
+ * Returns the default identity. With `pod`, the identity stays the same when a container restarts. Without `pod`, each
+ * process gets a new identity.
  */
 function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: Surroundings): string {
   if (pod) return `${pod.name}-${pod.uid.slice(0, 8)}`;

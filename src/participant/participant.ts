@@ -48,9 +48,9 @@ async function run(options: ParticipateOptions, lead: Lead, stopping: AbortSigna
 }
 
 /**
- * A candidate and an elector with the same identity. {@link participate} creates and runs a Participant. A program that
- * calls `resign` or `withdraw` creates a Participant itself. It also creates the client, and closes the client at the
- * end.
+ * A candidate and an elector with the same identity. {@link participate} creates and runs a Participant. To call
+ * `resign` or `withdraw`, a program creates a Participant itself. The program then also creates the client, and closes
+ * the client at the end.
  */
 export class Participant {
   /** The name of the LeaseCandidate, and the `holderIdentity` of the Lease while this participant holds it. */
@@ -122,14 +122,14 @@ export class Participant {
   }
 
   /**
-   * Ends the term and releases the Lease. Keeps the LeaseCandidate, but for some seconds the coordinator grants the
-   * Lease to this participant only if no other candidate can lead.
+   * Ends the term and releases the Lease, then resolves. Keeps the LeaseCandidate, but for some seconds the coordinator
+   * grants the Lease to this participant only if no other candidate can lead.
    */
   resign(): Promise<void> {
     return this.#elector.resign();
   }
 
-  /** Resigns and deletes the LeaseCandidate. Takes no part until {@link Participant.stand} is called. */
+  /** Resigns, then deletes the LeaseCandidate. Takes no part until {@link Participant.stand} is called. */
   async withdraw(): Promise<void> {
     this.#isStanding = false;
     this.#report();
@@ -145,10 +145,7 @@ export class Participant {
     this.#report();
   }
 
-  /**
-   * Stops taking part, as an abort of `options.signal` does. Settles when the promise of {@link Participant.run}
-   * settles.
-   */
+  /** Stops taking part. Settles when the promise of {@link Participant.run} settles. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;

@@ -15,8 +15,9 @@ export interface Term {
   readonly signal: AbortSignal;
   /**
    * Returns the remaining time in which no other candidate can lead, in milliseconds; 0 if another holder has the
-   * Lease. This time ends when 90 % of the Lease's duration have passed since the last renewal was sent, because clocks
-   * may run 5 % slow or fast. A blocked event loop may delay the abort of `signal`, but does not change this result.
+   * Lease. This time ends when 90 % of the Lease's duration have passed since the last renewal was sent, because this
+   * machine's clock may run slow, and the coordinator's clock fast. A blocked event loop may delay the abort of
+   * `signal`, but does not change this result.
    */
   remainingMs(): number;
 }
