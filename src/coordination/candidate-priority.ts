@@ -13,10 +13,7 @@ export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 /** Maximum characters of an invalid annotation in a message. */
 const MAX_SHOWN = 100;
 
-/**
- * Decodes the priority of a LeaseCandidate. Ignores both annotations if one of them is invalid: without a valid end, a
- * temporary priority would become permanent.
- */
+/** Decodes the priority of a LeaseCandidate. If one of the two annotations is invalid, ignores both (rule 16). */
 export function decodePriority(object: KubernetesObject): Priority {
   const lasting = integerField(specOf(object), 'priority') ?? 0;
   const annotations = annotationsOf(object);
@@ -35,7 +32,7 @@ function unreadable(value: number, name: string, text: string | undefined): Prio
   return { value, end: undefined, unreadable: `${name}: ${shortened(JSON.stringify(text), MAX_SHOWN)}` };
 }
 
-/** Parses an integer. Returns undefined if the text is not an integer, or if the integer has more than 32 bits. */
+/** Parses an int32 of at most ten decimal digits, with an optional sign. Returns undefined for any other text. */
 export function parseInt32(text: string): number | undefined {
   if (!/^[+-]?\d{1,10}$/.test(text)) return undefined;
   const value = Number(text);

@@ -15,10 +15,9 @@ import {
 } from './raw-object.ts';
 
 /**
- * Decodes a LeaseCandidate of any version, as its `apiVersion` tells. In the API server's own group, v1beta1 and
- * v1alpha2 have `strategy`, and v1alpha1 has `preferredStrategies`. In the custom resource, the default of
- * emulationVersion is binaryVersion. Never throws: an invalid field counts as not set. To save memory, the result
- * shares unchanged strings with `previous`, the former state of the candidate.
+ * Decodes a LeaseCandidate of any version. In the custom resource, the default of emulationVersion is binaryVersion.
+ * Never throws: an invalid field counts as not set. To save memory, the result shares unchanged strings with
+ * `previous`, the former state of the candidate.
  */
 export function decodeLeaseCandidate(object: KubernetesObject, previous?: LeaseCandidate): LeaseCandidate {
   const { metadata } = object;
@@ -59,7 +58,7 @@ function podOf(metadata: JsonObject): PodReference | undefined {
   return name !== undefined && uid !== undefined ? { name, uid } : undefined;
 }
 
-/** The last decoded strategy. Candidates with the same strategy share this object, to save memory. */
+/** The last decoded strategy. Consecutive candidates with this strategy share the object, to save memory. */
 let lastPreference: StrategyPreference & { readonly kind: 'strategy' } = { kind: 'strategy', strategy: '' };
 
 function decodePreference(spec: JsonObject): StrategyPreference {

@@ -59,9 +59,9 @@ function changedFields(change: LeaseChange): RequestBody {
 }
 
 /**
- * Returns the fields of a grant, in which acquireTime equals renewTime: this shows that the holder has not renewed, so
- * does not lead yet (rule 12). A grant that returns the Lease to a holder that may still lead must not show this. Its
- * acquireTime is therefore a microsecond earlier.
+ * Returns the fields of a grant, a fence or a release. In a grant, equal acquireTime and renewTime show that the holder
+ * has not renewed, so does not lead yet (rule 12). If a grant returns the Lease to a holder that may still lead,
+ * acquireTime is a microsecond earlier.
  */
 function grantFields({
   holder,

@@ -110,9 +110,8 @@ function areOfOne(owners: readonly SpecOwner[], one: string, other: string): boo
 const GRANTED_FIELDS = ['f:holderIdentity', 'f:renewTime', 'f:acquireTime', 'f:leaseDurationSeconds'];
 
 /**
- * True if the coordinator has granted the Lease, and the holder has not renewed it since. A renewal changes renewTime,
- * which then differs from acquireTime. The holder's clock may happen to give the same renewTime. The renewal then
- * changes the duration or the owner of a granted field.
+ * True if the coordinator has granted the Lease, and the holder has not renewed it since: renewTime equals acquireTime,
+ * and the coordinator is the only owner of all granted fields (metadata.managedFields).
  */
 function isUnrenewedGrant(spec: JsonObject, owners: readonly SpecOwner[]): boolean {
   const renewTime = textField(spec, 'renewTime');

@@ -13,12 +13,10 @@ const CYCLE_MS = Date.UTC(2000 + CYCLE_YEARS, 0) - Date.UTC(2000, 0);
  */
 export function parseMicroTime(text: string): MicroTime | undefined {
   if (!RFC_3339.test(text)) return undefined;
-  // Do not use Date.parse(), because splitting the text for it takes four times as long. Each watch event has two
-  // timestamps.
+  // Do not split the text for Date.parse(): this takes four times as long, and each watch event has timestamps.
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
   const day = twoDigits(text, 8);
-  // Use a year that is 400 years later, and subtract these years afterwards: Date.UTC() maps the years 0 to 99 to 1900
-  // to 1999.
+  // Add 400 years, and subtract them afterwards: Date.UTC() treats the years 0 to 99 as 1900 to 1999.
   const dayMs = Date.UTC(year + CYCLE_YEARS, twoDigits(text, 5) - 1, day) - CYCLE_MS;
   // The API server refuses a day that does not exist, such as February 30.
   if (new Date(dayMs).getUTCDate() !== day) return undefined;

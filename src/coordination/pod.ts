@@ -58,14 +58,14 @@ function hostnameOf(spec: JsonObject, podName: string): string {
   return textField(spec, 'hostnameOverride') ?? textField(spec, 'hostname') ?? shortHostname(podName);
 }
 
-/** Returns the hostname that the kubelet gives to a Pod with this name. */
+/** Returns the hostname that the kubelet gives to a Pod with this name, if the spec of the Pod sets no hostname. */
 export function shortHostname(podName: string): string {
   return podName.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, '');
 }
 
 /**
- * Returns since when a container of the Pod is not ready; undefined if all are ready. Reads the condition
- * ContainersReady, because other programs may change the condition Ready.
+ * Returns since when the condition ContainersReady is False; undefined if it is not False, or if the time is unknown.
+ * Does not read the condition Ready: readiness gates, which other programs set, change it too.
  */
 function unreadySince(status: JsonObject): bigint | undefined {
   const condition = objectsIn(status, 'conditions').find(({ type }) => type === 'ContainersReady');
@@ -96,10 +96,7 @@ function endedInstance(fields: JsonObject): EndedInstance {
   };
 }
 
-/**
- * Returns a time of a container or a condition; undefined if it is absent or unknown. For an unknown time, the kubelet
- * writes the Unix epoch.
- */
+/** Returns a time; undefined if it is absent or unknown. For an unknown time, the kubelet writes the Unix epoch. */
 function timeIn(fields: JsonObject, name: string): bigint | undefined {
   const time = timeField(fields, name);
   return time === undefined || time <= 0n ? undefined : time;

@@ -6,10 +6,10 @@ import { parseMicroTime } from './micro-time.ts';
 /** Strings that many objects contain and share in memory, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
 const MAX_COMMON = 1000;
-/** Maximum characters of a string in `common`, which outlives its objects. A Kubernetes name has at most 253. */
+/** Maximum characters of a string in `common`, to limit memory. A Kubernetes name has at most 253. */
 const LONGEST_COMMON = 256;
 
-/** Returns `known`, from the object's former state, if it equals `text`. Both states then share one string. */
+/** Returns `text`; if `known`, from the object's former state, is equal, returns `known`, to share one string. */
 export function keptText<T extends string | undefined>(text: T, known: string | undefined): T {
   return text === known ? (known as T) : text;
 }
@@ -64,7 +64,7 @@ export function timeField(fields: JsonObject, name: string): MicroTime | undefin
   return text === undefined ? undefined : parseMicroTime(text);
 }
 
-/** Returns the field managers that own a field such as `['spec', 'holderIdentity']`, by metadata.managedFields. */
+/** Returns the managers in metadata.managedFields that own the field at `path`, such as `['spec', 'strategy']`. */
 export function ownersOf(object: KubernetesObject | undefined, path: readonly string[]): readonly string[] {
   if (!object) return [];
   const owners = objectsIn(object.metadata, 'managedFields').flatMap(({ manager, fieldsV1 }) =>

@@ -50,8 +50,7 @@ const PIECE_BYTES = 64 * 1024;
 
 /**
  * Sends requests to one server. Keeps connections open, and opens a new one only if all others are in use. When the TLS
- * material changes (a rotated CA or client certificate), opens new connections and closes each old one after its last
- * call.
+ * material changes (a rotated CA or client certificate), replaces all connections, without aborting requests.
  */
 export class Channel {
   readonly #endpoint: Endpoint;
@@ -61,10 +60,7 @@ export class Channel {
     this.#endpoint = endpoint;
   }
 
-  /**
-   * Resolves to the answer, also if its status is an error. Rejects with Node's error if there is no answer, or with an
-   * error if the kind of proxy is not supported.
-   */
+  /** Resolves to an answer with any status, even an error. Rejects if no answer arrives. */
   send({ method, path, headers, body, tls, signal }: OutgoingRequest): Promise<IncomingAnswer> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
@@ -78,8 +74,8 @@ export class Channel {
         headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
         agent,
       });
-      // Do not use Node's option `signal`: it costs 10 % of the time of a short request. If the signal aborts after the
-      // end of the answer, destroy() has no effect.
+      // Do not use Node's option `signal`: it costs 10 % of the time of a short request. The listener can stay: after
+      // the end of the answer, destroy() has no effect.
       signal.addEventListener('abort', () => call.destroy(signal.reason), { once: true });
       call.on('response', (answer) => {
         resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: uncompressed(answer) });

@@ -25,7 +25,7 @@ export interface ApiRequest {
     | 'application/merge-patch+json'
     | 'application/json-patch+json'
     | 'application/apply-patch+yaml';
-  /** Deadline of the whole call in milliseconds, including credentials and body; default 10,000. */
+  /** Deadline in ms for the whole answer, or for the head of a stream, including credentials; default 10,000. */
   readonly deadlineMs?: number;
   /** Aborts the call, or its stream. */
   readonly signal?: AbortSignal;
@@ -36,9 +36,9 @@ export interface ApiRequest {
    */
   readonly takeItems?: TakeItems;
   /**
-   * If true, the client sends the request only if a connection is idle, and aborts it when another request needs the
-   * connection. In both cases the call rejects with the code `ABORTED`. `observe` is not called for a request that was
-   * not sent. Has no effect on lists and streams.
+   * If true, the client does not queue the request: if too many requests are in flight, the call rejects without a call
+   * of `observe`. If another request has to wait, the client aborts a background request in flight. Both errors have
+   * the code `ABORTED`. Has no effect on streams and on calls with `takeItems`.
    */
   readonly isBackground?: boolean;
 }
@@ -92,7 +92,7 @@ export interface ClientOptions {
   readonly clock?: Clock;
   /** Default `coordinated-leader-election`. */
   readonly userAgent?: string;
-  /** Maximum requests in flight, default 16. Further requests wait in a queue. Lists and watches do not count. */
+  /** Maximum requests in flight, default 16. Others wait in a queue. Streams and calls with `takeItems` are exempt. */
   readonly connections?: number;
   /** Called after each call, for metrics. Must not throw. */
   readonly observe?: (call: ApiCallObservation) => void;
@@ -281,8 +281,7 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 
 /** Returns the verb and the resource of a request, without names and namespaces. */
 export function describeTarget(method: string, path: string, query: Query = {}) {
-  // The path is /api/VERSION/... or /apis/GROUP/VERSION/..., where ... is
-  // namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE. The namespace, the name and the subresource may be missing.
+  // A resource is at /api/VERSION or /apis/GROUP/VERSION, then [/namespaces/NAMESPACE]/RESOURCE[/NAME[/SUBRESOURCE]].
   const segments = path.split('/').filter((segment) => segment !== '');
   const rest = segments.slice(segments[0] === 'api' ? 2 : 3);
   const isResource = (segments[0] === 'api' || segments[0] === 'apis') && rest.length > 0;

@@ -118,7 +118,7 @@ export class StaticConfig implements ClusterConfig {
   }
 }
 
-/** Returns one TLS option: the decoded `data` if set, otherwise the content of `file`. */
+/** Returns one TLS option: the decoded `data` if set, otherwise the content of `file`. Returns {} if neither is set. */
 function material(
   option: 'ca' | 'cert' | 'key',
   file: string | undefined,

@@ -13,10 +13,7 @@ export interface Credentials {
   readonly tls: ConnectionOptions;
 }
 
-/**
- * How long the client reuses credentials, in ms, because it reads files or runs a plugin to get them. Rotated
- * credentials take effect after at most this time.
- */
+/** How long the client reuses credentials, in ms: to get them, the client reads files or runs a plugin. */
 const REUSE_MS = 1_000;
 
 interface CredentialParts {
@@ -25,7 +22,7 @@ interface CredentialParts {
   readonly clock: Clock;
 }
 
-/** Gets credentials from a configuration, at most once per {@link REUSE_MS}. Concurrent calls share one result. */
+/** Gets credentials from a configuration, and reuses them for {@link REUSE_MS}. Concurrent calls share one result. */
 export class CredentialSource {
   readonly #parts: CredentialParts;
   #current: { readonly credentials: Credentials; readonly since: Instant } | undefined;
@@ -66,8 +63,8 @@ const started = new AsyncLocalStorage<{ process?: ChildProcess }>();
 
 async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Promise<Credentials> {
   if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify) {
-    // Like kubectl, send no credentials without TLS, for example to `kubectl proxy`: others on the network could read
-    // the credentials.
+    // Send no credentials without TLS, for example to `kubectl proxy`: others on the network could read them.
+    // With `insecure-skip-tls-verify`, the user accepts this risk.
     return { headers: {}, tls: {} };
   }
   const options: RequestOptions = {};

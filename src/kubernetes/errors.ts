@@ -23,7 +23,7 @@ export class ApiError extends Error {
   readonly status: number;
   /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' if the answer has none. */
   readonly reason: string;
-  /** The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. */
+  /** The delay in ms that the server asks for (Retry-After), at most two minutes; undefined if it asks for none. */
   readonly retryAfterMs: number | undefined;
 
   constructor(fields: ApiErrorFields) {

@@ -21,7 +21,7 @@ export interface KubeConfigSource {
   readonly serviceAccountDirectory?: string;
 }
 
-/** The configuration cannot be used. The message contains the problem and what to do. */
+/** The configuration cannot be used. The message says why. */
 export class KubeConfigError extends Error {
   override readonly name: string = 'KubeConfigError';
 }

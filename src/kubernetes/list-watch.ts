@@ -26,10 +26,8 @@ export interface ListRequest {
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   /**
-   * Called when the list begins, and again when it restarts: the caller must then drop the earlier items. The returned
-   * function gets the items in parts as they arrive, not validated, because all raw items together would need several
-   * times the memory of the decoded items. The client reads the next items only after the promise of this function has
-   * resolved.
+   * Called when the list begins, and again if it restarts: the caller must then drop the earlier items. The returned
+   * function takes the items as they arrive. The items are not validated.
    */
   readonly begin: () => TakeItems;
 }
@@ -106,8 +104,8 @@ export interface WatchRequest {
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
 /**
- * The shortest lifetime of a watch, in seconds. The client asks the server for a random lifetime of one to two times
- * this value, so that not all watches end together.
+ * The client asks the server for a lifetime of a watch between this value and twice this value, in seconds. The
+ * lifetime is random, so that not all watches end together.
  */
 const MIN_TIMEOUT_SECONDS = 300;
 /** Deadline in ms for the server to accept a watch. Servers up to 1.30 first fill their cache, which takes time. */

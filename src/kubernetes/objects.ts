@@ -1,6 +1,6 @@
 import { isJsonObject } from '../support/json.ts';
 
-/** The fields of metadata that this project reads. Objects keep all other fields, untyped. */
+/** The metadata of an object. {@link isKubernetesObject} checks only the fields that have a name here. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
@@ -24,7 +24,7 @@ export interface KubernetesObject {
 const textFields = ['namespace', 'uid', 'resourceVersion'];
 const timeFields = ['creationTimestamp', 'deletionTimestamp'];
 
-/** True for a valid API object: it has a name, and the fields that this project reads have the right types. */
+/** True for an object with a name, and with the declared types of {@link KubernetesObject} and {@link ObjectMeta}. */
 export function isKubernetesObject(value: unknown): value is KubernetesObject {
   if (!isJsonObject(value)) return false;
   const { apiVersion, kind, metadata } = value;

@@ -31,11 +31,9 @@ export function decideRecovery(error: unknown): Recovery {
 }
 
 /**
- * Checks that the server has reached the resourceVersion of a watch, because etcd may have been restored from a backup.
- * After a restore, the server accepts a watch from a resourceVersion that it has not reached yet, but sends nothing
- * (not even bookmarks) until it has reached this resourceVersion. The watch misses all changes until then. Rejects with
- * a {@link ConnectionError} (`SET_BACK`) if the server has not reached the resourceVersion, or with an error of the
- * client.
+ * Rejects with a {@link ConnectionError} (`SET_BACK`) if the server has not reached the resourceVersion of a watch,
+ * because etcd was restored from a backup. Such a server accepts the watch, but sends nothing (not even bookmarks)
+ * until it has reached the resourceVersion. The watch misses all changes until then. Also rejects with client errors.
  */
 export async function assertNotRestored(
   client: KubernetesClient,

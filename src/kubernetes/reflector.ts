@@ -26,7 +26,6 @@ export interface ReflectorErrorContext {
 
 /** Activities of a reflector, for metrics. */
 export type ReflectorObservation =
-  /** A list begins. */
   | { readonly type: 'listing' }
   | { readonly type: 'listed'; readonly objects: number; readonly pages: number; readonly durationMs: number }
   | { readonly type: 'watchStarted' }
@@ -40,8 +39,8 @@ export interface ReflectorOptions<T> {
   readonly path: string;
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
   /**
-   * Converts an object from the server. The reflector calls this function once for each state of an object. `previous`
-   * is the converted former state. If the function throws, the reflector skips the state.
+   * Converts an object from the server. `previous` is the converted former state of the object; undefined for a new
+   * object. If the function throws, the reflector skips this state.
    */
   readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;
@@ -53,10 +52,7 @@ export interface ReflectorOptions<T> {
   readonly observe?: (observation: ReflectorObservation) => void;
 }
 
-/**
- * Time without data from the server after which the reflector restarts a watch, in milliseconds. A working server sends
- * a bookmark every minute.
- */
+/** Time in ms without data after which the reflector restarts a watch. A server sends a bookmark every minute. */
 const STALL_MS = 90_000;
 /** Deadline of each page of a list, in milliseconds. Long, because a busy server answers slowly. */
 const PAGE_DEADLINE_MS = 60_000;
@@ -69,10 +65,7 @@ const SHORT_WATCH_MS = 1_000;
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
 /** After the server has refused this many watches from one resourceVersion, the reflector lists again. */
 const MAX_REFUSALS = 5;
-/**
- * `relist` does nothing for this time after a list, in ms. A list is expensive, and a caller of `relist` only suspects
- * that the store is wrong.
- */
+/** `relist` does nothing for this time after the start of a list, in ms, because lists are expensive. */
 const RELIST_INTERVAL_MS = 60_000;
 /**
  * Time without a watch after which the reflector lists again, in milliseconds. In this time, a restore from a backup
@@ -82,7 +75,7 @@ const RELIST_INTERVAL_MS = 60_000;
 const UNWATCHED_MS = 10_000;
 /**
  * Minimum time between two 410 answers that count as separate outages, in milliseconds. If a server always answers 410,
- * its answers come more often, because the reflector waits at most 10 s between two attempts.
+ * its answers come more often, because the backoff of the reflector is at most 10 s.
  */
 const GONE_AGAIN_MS = 20_000;
 
@@ -162,10 +155,7 @@ export class Reflector<T> {
     await this.#running;
   }
 
-  /**
-   * Makes the reflector list again. Call this function if the store seems to be wrong. Within a minute after another
-   * list, this function does nothing.
-   */
+  /** Lists again, for a store that seems to be wrong. Does nothing within {@link RELIST_INTERVAL_MS} after a list. */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
     this.#place = undefined;
@@ -201,9 +191,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Records a 410 answer. Returns true if the previous 410 was long ago or never: a single 410 is normal after an
-   * outage of the server, so the reflector lists again at once. Repeated 410 answers count as failures, with a growing
-   * delay.
+   * Records that the server no longer has the resourceVersion (410). Returns true if this did not happen in the last
+   * {@link GONE_AGAIN_MS}: a single 410 is normal after an outage of the server, so the reflector lists again at once.
    */
   #isFirstGone(): boolean {
     const now = this.#options.clock.now();

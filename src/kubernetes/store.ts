@@ -14,8 +14,8 @@ interface Entry<T> {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
   /**
-   * The value of the store's `#list` when a list or a watch last showed the object. An object with a smaller value was
-   * not in the latest list.
+   * The value of the store's `#list` when a list or a watch last showed the object. At the end of a list, an object
+   * with a smaller value no longer exists.
    */
   list: number;
 }
@@ -44,7 +44,7 @@ export class ObjectStore<T> {
     for (const entries of this.#namespaces.values()) for (const { object } of entries.values()) yield object;
   }
 
-  /** Adds or replaces an object. Does nothing if the store already has this resourceVersion, or if decoding fails. */
+  /** Adds or replaces an object. Returns [] if the store already has this resourceVersion, or if decoding fails. */
   put(raw: KubernetesObject): StoreChange<T>[] {
     const { namespace = '', name, uid, resourceVersion } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);

@@ -1,6 +1,6 @@
 /**
  * Limits the number of requests in flight. Further requests wait in a queue, first in, first out. An aborted request
- * leaves the queue. Lists and watches take no turns, because each may last for a long time.
+ * leaves the queue.
  */
 export class Turns {
   #free: number;

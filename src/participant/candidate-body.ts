@@ -15,13 +15,10 @@ export interface CandidateDescription {
   readonly binaryVersion: string;
   readonly emulationVersion: string;
   readonly strategy: string;
-  /** An int32. 0 means no priority. */
+  /** An int32; 0 unless the user sets a priority. */
   readonly priority: number;
   readonly labels: Readonly<Record<string, string>>;
-  /**
-   * The Pod that owns the LeaseCandidate, in the same namespace and cluster. Undefined: the LeaseCandidate has no
-   * owner.
-   */
+  /** The LeaseCandidate's owner, in the same namespace and cluster; undefined if there is no owner. */
   readonly pod: PodReference | undefined;
 }
 
@@ -41,8 +38,8 @@ export function newLeaseCandidate(
 }
 
 /**
- * Returns the patch that renews a LeaseCandidate that an earlier process left, and sets the versions, strategy,
- * priority, labels and owner of this process.
+ * Returns the patch for a LeaseCandidate that an earlier process left. The patch renews the LeaseCandidate and writes
+ * the fields that describe this program.
  */
 export function adoptionPatch(
   object: KubernetesObject,
@@ -108,8 +105,8 @@ function declaredFields(
 }
 
 /**
- * Returns the change of the priority annotation. Does not change a priority that the commands `drain` or `transfer`
- * have set: only `undrain` and `transfer` remove such a priority.
+ * Returns the change of the priority annotation; no change if `drain` or `transfer` has set the priority. If `priority`
+ * is 0, the annotation of an earlier process is removed, but not that of another client.
  */
 function priorityAnnotation(priority: number, adopted: KubernetesObject | undefined): RequestBody {
   if (adopted && annotationsOf(adopted)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};

@@ -6,8 +6,8 @@ import { createTroubleLog, type TroubleLog } from './participant-telemetry.ts';
 import { type CandidateParts, PublishedCandidate } from './published-candidate.ts';
 
 /**
- * The API versions in order of preference: the participant publishes its LeaseCandidate in the first version that the
- * API server serves (rule 15).
+ * The API versions in order of preference: the participant uses the first version that the API server serves and that
+ * the program may use (rule 15).
  */
 const SOURCES: readonly CandidateApiVersion[] = [
   'coordination.k8s.io/v1beta1',
@@ -21,15 +21,12 @@ const UNSERVED_MS = 10_000;
  * delays a program that wants to be a candidate.
  */
 const FAILED_BACKOFF = { initialMs: 50, maxMs: UNSERVED_MS, resetAfterMs: UNSERVED_MS };
-/**
- * Delay before the next discovery after a successful one, in milliseconds. The next discovery looks for a better
- * version.
- */
+/** Delay after a successful discovery, in milliseconds. The next discovery looks for a better version. */
 const SERVED_MS = 300_000;
 
 /**
- * Publishes a program's LeaseCandidate in the best API version that the API server serves. Moves the LeaseCandidate if
- * a better version appears.
+ * Publishes the LeaseCandidate of a program in the best available API version. Moves the LeaseCandidate if the best
+ * version changes.
  */
 export class Candidate {
   readonly #parts: CandidateParts;
@@ -37,20 +34,15 @@ export class Candidate {
   readonly #trouble: TroubleLog;
   readonly #failures: Backoff;
   readonly #published = Promise.withResolvers<void>();
-  /**
-   * Resolves when the participant has created the LeaseCandidate, or has renewed an existing one for the first time.
-   */
+  /** Resolves after this process has created the LeaseCandidate, or has renewed an existing one. */
   readonly published: Promise<void> = this.#published.promise;
   #running: Promise<void> | undefined;
   #current: PublishedCandidate | undefined;
-  /**
-   * After a move to another API group: the LeaseCandidate in the former group. It is deleted after the LeaseCandidate
-   * in the new group is published.
-   */
+  /** The LeaseCandidate in the former API group, from a move until the new LeaseCandidate is published. */
   #former: PublishedCandidate | undefined;
   /** The API versions that the program has no permission to use: a Role may allow only one API group. */
   readonly #forbidden = new Set<CandidateApiVersion>();
-  /** Set while the candidate is withdrawn. Resolves when the LeaseCandidate is deleted. */
+  /** Set while the candidate is withdrawn. Resolves when the LeaseCandidate is deleted, or when `stand` is called. */
   #withdrawal: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: CandidateParts) {
@@ -60,19 +52,13 @@ export class Candidate {
     this.#trouble = createTroubleLog(parts.logger, 'Cannot find out which LeaseCandidates are served');
   }
 
-  /**
-   * Publishes and renews the LeaseCandidate until `signal` aborts. Resolves when the LeaseCandidate is deleted. Call
-   * this method once.
-   */
+  /** Publishes and renews the LeaseCandidate until `signal` aborts, then deletes it. Call this method once. */
   run(signal: AbortSignal): Promise<void> {
     this.#running = this.#run(signal);
     return this.#running;
   }
 
-  /**
-   * Deletes the LeaseCandidate, and does not publish it again until {@link Candidate.stand} is called. Resolves when
-   * the LeaseCandidate is deleted.
-   */
+  /** Deletes the LeaseCandidate, and does not publish it again until {@link Candidate.stand} is called. */
   async withdraw(): Promise<void> {
     this.#withdrawal ??= Promise.withResolvers<void>();
     if (!this.#running) return;
@@ -106,8 +92,8 @@ export class Candidate {
   }
 
   /**
-   * Finds the best API version that the API server serves, and publishes the LeaseCandidate in this version. Resolves
-   * to the delay until the next discovery, in milliseconds.
+   * Finds the best available API version. Moves the LeaseCandidate if this version is not the current one. Resolves to
+   * the delay until the next discovery, in milliseconds.
    */
   async #discover(signal: AbortSignal): Promise<number> {
     const served = (apiVersions: readonly CandidateApiVersion[]) =>
@@ -169,7 +155,7 @@ export class Candidate {
   }
 
   /**
-   * Deletes the LeaseCandidate in the former API group. Call this method only after the move: a program with two
+   * Deletes the LeaseCandidate in the former API group. In a move, this deletion is the last step: a program with two
    * LeaseCandidates does no harm, but a leader without a LeaseCandidate has to yield to any candidate.
    */
   async #removeFormer(): Promise<void> {

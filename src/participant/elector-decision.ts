@@ -15,8 +15,8 @@ export interface LeaseSight {
   /** The Lease as last seen; undefined if the Lease does not exist. */
   readonly lease: Lease | undefined;
   /**
-   * When the elector first saw the current record (holder, renewTime, duration, leaseTransitions). Each renewal changes
-   * the record. After an answer to its own renewal, the elector uses the time when it sent that renewal.
+   * When the elector first saw the current record (see `isSameRecord`). If the record came with the answer to a write
+   * of this elector: when the elector sent this write.
    */
   readonly since: Instant;
   /** The greatest leaseTransitions that the elector has seen; -1 if it has never seen the Lease. */
@@ -53,23 +53,20 @@ export interface ElectorView {
   readonly isRequestInFlight: boolean;
   /** The elector sends no request before this time. */
   readonly retryAt: Instant;
-  /** When the elector stops trying to release the Lease. */
+  /** The elector tries to release the Lease at least until this time. */
   readonly releaseDeadline: Instant;
 }
 
 export type ElectorStep =
   /** Waits until the time `until`, or until the Lease or the elector's own state changes. */
   | { readonly kind: 'await'; readonly until: Instant }
-  /**
-   * Sends a renewal. `takeUp` is the first renewal after a grant: the term begins when the API server confirms this
-   * renewal.
-   */
+  /** Sends a renewal. With `takeUp`, a term begins when the API server confirms the renewal. */
   | { readonly kind: 'takeUp' | 'renew'; readonly lease: Lease; readonly fencingToken: number }
   | { readonly kind: 'end'; readonly why: TermEnd }
   /** Removes the holder from the Lease. */
   | { readonly kind: 'release'; readonly lease: Lease }
   /**
-   * Does nothing. The elector must not lead, and it does not hold the Lease, or has stopped trying to release the
+   * Nothing is left to do: the elector must not lead, and either does not hold the Lease, or gives up releasing the
    * Lease.
    */
   | { readonly kind: 'rest' };
@@ -81,7 +78,7 @@ const MAX_TRANSITIONS = 2 ** 31 - 1;
 export function decideElector(view: ElectorView, now: Instant): ElectorStep {
   const { term } = view;
   if (!term) return decideFollowing(view, now);
-  // The program was told to stop, but may still act as leader. Neither renew nor release the Lease, but let it expire.
+  // Until the callback ends, neither renew nor release the Lease: the program may still act as leader.
   if (term.isOver) return { kind: 'await', until: laterThan(now, lapsesAt(term, view.timing)) };
   return decideLeading(view, term, now);
 }
@@ -133,16 +130,16 @@ export function hasExpired(sight: LeaseSight, now: Instant): boolean {
   return now >= expiresAt(sight);
 }
 
-/** Returns the holder of the Lease; undefined if the Lease has no holder or has expired. */
+/** Returns the holder of the Lease; undefined if the Lease is missing, has no holder or has expired. */
 export function holderSeen(sight: LeaseSight | undefined, now: Instant): string | undefined {
   if (!sight || hasExpired(sight, now)) return undefined;
   return sight.lease?.holderIdentity || undefined;
 }
 
 /**
- * Returns the fencing token of a term that begins now. No earlier term has had this token. The elector must often
- * increase the number itself: the coordinator increases leaseTransitions only in a grant to another holder, and the
- * coordinator built into kube-apiserver never does.
+ * Returns the fencing token of a term that begins now. No earlier term that this elector saw has had this token, unless
+ * the number is at its maximum. The elector must often increase the number itself: the coordinator increases
+ * leaseTransitions only in a grant to another holder, and the coordinator built into kube-apiserver never does.
  */
 export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: LeaseSight): number {
   if (lease && isTokenUnused) return lease.leaseTransitions;

@@ -57,7 +57,7 @@ export class Elector {
   #hasRival = false;
   #isStopping = false;
   #isWithdrawn = false;
-  /** Set from a call of `resign` until the Lease is released. */
+  /** Set while `resign` waits for the release of the Lease. */
   #resignation: PromiseWithResolvers<void> | undefined;
   /** The error that the callback threw. */
   #failure: { readonly error: unknown } | undefined;
@@ -91,7 +91,7 @@ export class Elector {
     return this.#follower.synced;
   }
 
-  /** The holder of the Lease as last seen; undefined if the Lease has no holder or has expired. */
+  /** The holder of the Lease as last seen; undefined if the Lease is missing, has no holder or has expired. */
   get holder(): string | undefined {
     return holderSeen(this.#follower.sight, this.#parts.clock.now());
   }
@@ -101,9 +101,7 @@ export class Elector {
     return this.#term;
   }
 
-  /**
-   * Whether the callback still runs although its Lease has expired. Another candidate may then lead at the same time.
-   */
+  /** Whether the callback still runs although its Lease has expired. Another candidate may then lead, too. */
   get isOverrun(): boolean {
     const { clock, timing } = this.#parts;
     return this.#term?.isOver === true && clock.now() >= lapsesAt(this.#term, timing);
@@ -130,8 +128,8 @@ export class Elector {
   }
 
   /**
-   * Ends the term and releases the Lease. Resolves after the release. The coordinator may grant the Lease to this
-   * elector again at once.
+   * Ends the term and releases the Lease. Resolves when the Lease is released, or cannot be released in time. The
+   * coordinator may grant the Lease to this elector again at once.
    */
   resign(): Promise<void> {
     if (!this.#isRunning) return Promise.resolve();
@@ -141,10 +139,7 @@ export class Elector {
     return Promise.race([promise, this.#finished.promise]);
   }
 
-  /**
-   * Resigns, and releases each later grant at once, until {@link Elector.stand} is called. Resolves after the first
-   * release.
-   */
+  /** Like {@link Elector.resign}, but also releases each later grant until {@link Elector.stand} is called. */
   withdraw(): Promise<void> {
     this.#isWithdrawn = true;
     return this.resign();
@@ -197,8 +192,8 @@ export class Elector {
         this.#mustDecideAgain = false;
         this.#cancelTimer?.();
         const now = this.#parts.clock.now();
-        // The Lease has expired, so the duplicate program no longer renews it. The next grant to this identity may be
-        // for this elector.
+        // If the Lease has expired, the duplicate program no longer renews the Lease. The next grant to this identity
+        // may be for this elector.
         if (this.#follower.sight && hasExpired(this.#follower.sight, now)) this.#hasRival = false;
         this.#act(decideElector(this.#view(), now));
       }
@@ -287,8 +282,7 @@ export class Elector {
     const { clock, lease, identity: holder, timing } = this.#parts;
     const { leaseDurationMs } = timing;
     const term = new RunningTerm({ clock, lease, holder, fencingToken, leaseDurationMs, renewedAt });
-    // Do not begin the term if the answer came too late, or if the elector must stop or has lost the Lease in the
-    // meantime.
+    // Do not begin a term that would end at once, for example because the answer came too late.
     if (decideElector({ ...this.#view(), term }, clock.now()).kind === 'end') return;
     this.#term = term;
     this.#count((metrics) => metrics.leads(true));

@@ -80,9 +80,8 @@ export class LeaseFollower {
   }
 
   /**
-   * Writes the fields and a new renewTime. Resolves to the time at which the request was sent. If the Lease has changed
-   * since this follower last saw it, the API server answers with a conflict. The follower then reads the Lease again,
-   * and rejects.
+   * Writes the fields and a new renewTime. Resolves to the time at which the request was sent. Rejects if the write
+   * fails; after a conflict, the follower first reads the Lease again.
    */
   async write(fields: {
     readonly holderIdentity: string;

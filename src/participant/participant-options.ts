@@ -23,9 +23,9 @@ export interface ParticipateOptions {
   readonly identity?: string | undefined;
   /**
    * The Pod in which the program runs. If the Pod and the LeaseCandidate are in the same namespace, the Pod owns the
-   * LeaseCandidate, and Kubernetes deletes the LeaseCandidate together with the Pod. Default of `namespace`: the
-   * namespace of the service account that the program uses. With a kubeconfig or a `client`, there is no default:
-   * without `namespace`, the LeaseCandidate has no owner.
+   * LeaseCandidate, and Kubernetes deletes the LeaseCandidate together with the Pod. Default of `pod.namespace`: the
+   * namespace of the service account that the program uses. With a kubeconfig or a `client`, `pod.namespace` has no
+   * default. Without `pod.namespace`, the LeaseCandidate has no owner.
    */
   readonly pod?:
     | { readonly name: string; readonly uid: string; readonly namespace?: string | undefined }
@@ -80,8 +80,8 @@ export interface ParticipateOptions {
   readonly candidateOnly?: boolean;
   /**
    * If the Lease names this identity when the participant starts, the participant does not write the Lease for this
-   * long after its start, in milliseconds; default 0. For a participant that tells other programs whether to lead: they
-   * may still rely on what a former process with this identity told them.
+   * long after its start, in milliseconds; default 0. Set this option if the participant tells other programs whether
+   * to lead: these programs may still rely on answers of a former process with this identity.
    */
   readonly resumeDelayMs?: number;
   /** Called with the first state, and with each new state. */
@@ -90,18 +90,12 @@ export interface ParticipateOptions {
   readonly clock?: Clock;
 }
 
-/**
- * The options of a {@link Participant}. `client` is required, because a Participant does not connect to the cluster
- * itself.
- */
+/** The options of a {@link Participant}, which needs a `client`, because it does not connect to the cluster itself. */
 export type ParticipantOptions = ParticipateOptions & Required<Pick<ParticipateOptions, 'client'>>;
 
 /** What a participant has seen of its election, and its own role. */
 export interface ParticipantState {
-  /**
-   * The holder of the Lease. Undefined if the Lease has no holder, does not exist, or has expired by this program's
-   * clock.
-   */
+  /** The holder of the Lease; undefined if the Lease is missing, has no holder or has expired by the local clock. */
   readonly holder: string | undefined;
   /**
    * `leading`: the program leads. `ending`: the program was told to stop, but its callback has not ended yet.

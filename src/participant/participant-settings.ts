@@ -31,8 +31,8 @@ export function participantSettings(options: ParticipateOptions, surroundings: S
 }
 
 /**
- * Returns the default identity. In a Pod, it stays the same when a container restarts. Without `pod`, each process gets
- * a new identity.
+ * Returns the default identity. With `pod`, the identity stays the same when a container restarts. Without `pod`, each
+ * process gets a new identity.
  */
 function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: Surroundings): string {
   if (pod) return `${pod.name}-${pod.uid.slice(0, 8)}`;
@@ -73,8 +73,8 @@ function problemsOf(description: CandidateDescription): Problems {
 }
 
 /**
- * client-go's jitter of the retry period, and its check: the renew deadline must be longer than a retry period with
- * this jitter, so that there is time for another attempt.
+ * client-go's jitter of the retry period. The renew deadline must be longer than a retry period with this jitter, so
+ * that there is time for a second attempt.
  */
 const JITTER_FACTOR = 1.2;
 

@@ -79,7 +79,7 @@ export function createTroubleLog(logger: ParticipantLogger, message: string) {
  */
 export interface MetricsRegistry {
   getSingleMetric(name: string): object | undefined;
-  // A method with this parameter type accepts the Registry of any version of prom-client.
+  // The parameter type `never` lets this interface accept the Registry of any version of prom-client.
   registerMetric(metric: never): void;
 }
 
@@ -111,10 +111,7 @@ export function createParticipantMetrics(registry: MetricsRegistry, name: string
   slowpath.inc({ name }, 0);
   return {
     leads: (isLeading: boolean) => status.set({ name }, isLeading ? 1 : 0),
-    /**
-     * Counts a renewal that failed with a conflict: the elector reads the Lease and retries. client-go calls this the
-     * slow path.
-     */
+    /** Counts a renewal that failed with a conflict. "Slow path" is the name of this case in client-go. */
     slowpathExercised: () => slowpath.inc({ name }),
   };
 }

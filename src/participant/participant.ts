@@ -48,9 +48,9 @@ async function run(options: ParticipateOptions, lead: Lead, stopping: AbortSigna
 }
 
 /**
- * A candidate and an elector with the same identity. {@link participate} creates and runs a Participant. A program that
- * calls `resign` or `withdraw` creates a Participant itself. It also creates the client, and closes the client at the
- * end.
+ * A candidate and an elector with the same identity. {@link participate} creates and runs a Participant. To call
+ * `resign` or `withdraw`, a program creates a Participant itself. The program then also creates the client, and closes
+ * the client at the end.
  */
 export class Participant {
   /** The name of the LeaseCandidate, and the `holderIdentity` of the Lease while this participant holds it. */
@@ -60,10 +60,7 @@ export class Participant {
   readonly #candidate: Candidate;
   readonly #elector: Elector;
   #isStanding = true;
-  /**
-   * Whether the callback still runs although the Lease has expired. Until the callback ends, the LeaseCandidate is
-   * deleted.
-   */
+  /** Whether the callback still runs although the Lease has expired. The LeaseCandidate is then withdrawn. */
   #isOverrun = false;
   readonly #stopping = new AbortController();
   #lastState: ParticipantState | undefined;
@@ -109,17 +106,15 @@ export class Participant {
     return { holder, role, isStanding: this.#isStanding };
   }
 
-  /**
-   * Resolves when the participant has created the LeaseCandidate, or has renewed an existing one for the first time.
-   */
+  /** Resolves after this process has created the LeaseCandidate, or has renewed an existing one. */
   get published(): Promise<void> {
     return this.#candidate.published;
   }
 
   /**
-   * Takes part until `signal` or `options.signal` aborts, or until the callback ends without being told to stop.
-   * Settles after the Lease is released and the LeaseCandidate is deleted. Rejects with the error of the callback.
-   * Later calls return the same promise.
+   * Takes part until `signal` or `options.signal` aborts, or until the callback ends without being told to stop. Then
+   * releases the Lease and deletes the LeaseCandidate. Rejects with the error of the callback. Later calls return the
+   * same promise.
    */
   run(signal?: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
@@ -127,17 +122,14 @@ export class Participant {
   }
 
   /**
-   * Ends the term and releases the Lease. Resolves after the release. Keeps the LeaseCandidate, but for some seconds
-   * the coordinator grants the Lease to this participant only if no other candidate can lead.
+   * Ends the term and releases the Lease, then resolves. Keeps the LeaseCandidate, but for some seconds the coordinator
+   * grants the Lease to this participant only if no other candidate can lead.
    */
   resign(): Promise<void> {
     return this.#elector.resign();
   }
 
-  /**
-   * Resigns and deletes the LeaseCandidate. Takes no part until {@link Participant.stand} is called. Resolves when the
-   * LeaseCandidate is deleted.
-   */
+  /** Resigns, then deletes the LeaseCandidate. Takes no part until {@link Participant.stand} is called. */
   async withdraw(): Promise<void> {
     this.#isStanding = false;
     this.#report();
@@ -145,7 +137,7 @@ export class Participant {
     if (!this.#isStanding) await this.#candidate.withdraw();
   }
 
-  /** Publishes the LeaseCandidate again after {@link Participant.withdraw}. */
+  /** Takes part again after {@link Participant.withdraw}. */
   stand(): void {
     this.#isStanding = true;
     this.#elector.stand();
@@ -153,10 +145,7 @@ export class Participant {
     this.#report();
   }
 
-  /**
-   * Stops taking part. Settles as {@link Participant.run} does: after the Lease is released and the LeaseCandidate is
-   * deleted.
-   */
+  /** Stops taking part. Settles when the promise of {@link Participant.run} settles. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -168,8 +157,8 @@ export class Participant {
 
   async #run(signal: AbortSignal | undefined): Promise<void> {
     const candidacy = new AbortController();
-    // Do not use AbortSignal.any(): Node keeps the combined signal in memory as long as its sources exist and have
-    // listeners.
+    // Do not use AbortSignal.any(): Node keeps the combined signal in memory as long as its sources exist and the
+    // combined signal has listeners.
     const sources = [this.#options.signal, signal].filter((source) => source !== undefined);
     const stop = () => this.#stopping.abort();
     for (const source of sources) source.addEventListener('abort', stop);

@@ -50,7 +50,7 @@ interface PublishedCandidateParts extends CandidateParts {
 
 /** Interval of renewals without a ping, in milliseconds. client-go uses the same interval. */
 const RENEWAL_MS = 300_000;
-/** Deadline of each request, in ms. Short, because an election waits only 5 s for the answer to a ping. */
+/** Deadline of each request, in ms. Short, because by default, an election waits only 5 s for the answer to a ping. */
 const DEADLINE_MS = 2500;
 const BACKOFF = { initialMs: 50, maxMs: 2000, resetAfterMs: 2000 };
 /**
@@ -59,8 +59,8 @@ const BACKOFF = { initialMs: 50, maxMs: 2000, resetAfterMs: 2000 };
  */
 const DELETED_BACKOFF = { initialMs: 5, maxMs: 60_000, resetAfterMs: 60_000 };
 /**
- * How long the participant tries to delete its LeaseCandidate when it stops, in ms. After that, the LeaseCandidate
- * stays until the coordinator collects it (rule 1).
+ * How long `remove` retries to delete the LeaseCandidate, in ms. After that, the LeaseCandidate stays until the
+ * coordinator collects it (rule 1).
  */
 const REMOVAL_MS = 5000;
 
@@ -77,10 +77,7 @@ export class PublishedCandidate {
   #own: KubernetesObject | undefined;
   /** Whether `#own` is unknown or outdated and must be read. */
   #isStale = true;
-  /**
-   * Whether this process has created the LeaseCandidate, or has written its own versions and strategy into an existing
-   * one.
-   */
+  /** Whether this process has created the LeaseCandidate, or has adopted an existing one ({@link adoptionPatch}). */
   #isPublished = false;
   #isForbidden = false;
   /** The pingTime that the last renewal answered. */

@@ -14,10 +14,10 @@ export interface Term {
   /** Aborts when the program must stop leading. The reason is a {@link TermOver}. */
   readonly signal: AbortSignal;
   /**
-   * Returns the remaining time in which no other candidate can lead, in milliseconds, by the monotonic clock. This time
-   * ends when 90 % of the Lease's duration have passed since the last renewal was sent: this machine's clock may run 5
-   * % slow, and the coordinator's 5 % fast. Returns 0 if another holder has the Lease. Also works after `signal` has
-   * aborted. A blocked event loop may delay the abort of `signal`, but does not change this result.
+   * Returns the remaining time in which no other candidate can lead, in milliseconds; 0 if another holder has the
+   * Lease. This time ends when 90 % of the Lease's duration have passed since the last renewal was sent, because this
+   * machine's clock may run slow, and the coordinator's clock fast. A blocked event loop may delay the abort of
+   * `signal`, but does not change this result.
    */
   remainingMs(): number;
 }

@@ -18,17 +18,14 @@ import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type HealthCheck, startHttpServer } from './http-server.ts';
 
-/**
- * The coordinator writes Kubernetes Events one at a time, over a single connection that has no other use. So Events
- * never delay elections or the lock.
- */
+/** Kubernetes Events have a connection of their own, so that Events never delay elections or the lock. */
 const EVENT_CONNECTIONS = 1;
 /** Timeout of the startup check of the lock's namespace, in milliseconds. */
 const REFUSAL_TIMEOUT_MS = 5000;
 
 /**
  * Runs the coordinator with logs, metrics and health checks until a signal stops it.
- * @throws {Error} if there is no cluster, or the metrics address cannot be used.
+ * @throws {Error} if there is no cluster, the namespace of the lock is refused, or the metrics address cannot be used.
  */
 export async function runCoordinator(settings: RunSettings, host: Host): Promise<void> {
   const { clock, env } = host;
@@ -94,7 +91,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   logger.info({ signal: stop.reason }, 'Stopping');
   const stopped = coordinator.stop();
   // Before Events and the server stop, wait for the last election writes, because their results are logged and recorded
-  // as Events. This wait does not include the release of the lock.
+  // as Events.
   await within(clock, QUIET_AFTER_MS, stopped);
   await Promise.all([stopped, events?.stop(), server?.close()]);
   logger.info('Stopped');
@@ -121,7 +118,6 @@ async function refuseLock(
   if (refusal !== undefined) throw new Error(refusal);
 }
 
-/** Loads the code of the status page, and creates the page. */
 async function createStatusPage({ namespaces }: RunSettings, clock: Clock, logger: Logger) {
   const statusPage = await import('../status-page/status-page.ts');
   return statusPage.createStatusPage({

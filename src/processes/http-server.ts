@@ -13,7 +13,6 @@ export interface HealthCheck {
   readonly informational?: boolean;
 }
 
-/** What the server serves. */
 export interface HttpServerParts {
   readonly clock: Clock;
   /**
@@ -70,7 +69,7 @@ interface AnswersParts {
    * rejects, the server answers 500.
    */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<Answer | undefined>;
-  /** Called when the server begins to close. Must end the open streams. */
+  /** Called when the server begins to close. Streams that stay open are cut off after a second. */
   readonly onClose: () => void;
 }
 
@@ -157,7 +156,7 @@ function send(response: ServerResponse, answer: Answer, isLast: boolean): void {
     'Content-Length': Buffer.byteLength(body),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    // The server is closing: a keep-alive connection would delay close() for seconds.
+    // When the server closes, a keep-alive connection would delay close() until the grace period ends.
     ...(isLast && { Connection: 'close' }),
     ...(allow !== undefined && { Allow: allow }),
   });

@@ -92,10 +92,7 @@ function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   return { directory, remove };
 }
 
-/**
- * Throws if the file exists and was not written by this command. Call this function before the server does any other
- * work.
- */
+/** Throws if the file exists and was not written by this command. Call this function before the server starts. */
 function refuseToOverwrite(file: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8').startsWith(KUBECONFIG_HEADER)) return;
   throw new Error(

@@ -66,7 +66,7 @@ export function createThrottle(now: () => Instant): (what: string, error: unknow
 
 /**
  * Returns a function that counts the failures of `what`. The function returns undefined if the failure should not be
- * reported now, otherwise the number of equal failures since the last report; 0 for a new failure.
+ * reported now, otherwise the number of equal failures left out since the last report; 0 for a new failure.
  */
 export function createRepeatCounter(
   now: () => Instant,

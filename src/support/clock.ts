@@ -8,9 +8,7 @@ export type Instant = number;
 export interface Clock {
   /** The monotonic clock, in milliseconds. */
   now(): Instant;
-  /**
-   * Wall clock, in microseconds since 1970. It may jump, so use it only for times that other programs read or write.
-   */
+  /** Wall clock, in microseconds since 1970. It may jump, so use it only for times that other programs see. */
   wallTime(): bigint;
   /** Calls `callback` once after `delayMs` (0 if negative). Returns a function that cancels the call. */
   setTimer(callback: () => void, delayMs: number): () => void;

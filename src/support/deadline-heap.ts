@@ -9,7 +9,7 @@ interface Entry {
   position: number;
 }
 
-/** A binary heap of keys, ordered by deadline. Each key has one deadline. Every operation is O(log n) or better. */
+/** A binary heap of keys, ordered by deadline. Each key has one deadline. `set`, `delete` and `popDue` are O(log n). */
 export class DeadlineHeap {
   readonly #heap: Entry[] = [];
   readonly #entries = new Map<string, Entry>();

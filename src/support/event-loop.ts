@@ -3,7 +3,7 @@ import { type Clock, type Instant, sleep } from './clock.ts';
 /** Long work in steps. At each `yield`, other work may run. At `yield 'rest'`, other work always runs. */
 export type Steps<T> = Generator<'rest' | undefined, T, void>;
 
-/** Longest time of one slice of work, in milliseconds. Then other work on the event loop can run. */
+/** A slice of work ends at the first `yield` after this time, in milliseconds. Then other work can run. */
 const SLICE_MS = 5;
 
 /** Runs long work in slices, one per turn of the event loop, so that the event loop stays responsive. */
@@ -59,7 +59,7 @@ export class Slices {
 
 /** Longest time in milliseconds for which small tasks, one after the other, may block the event loop. */
 const MAX_TURN_MS = 10;
-/** A longer pause between two tasks, in milliseconds, ends a series: the event loop was free in this pause. */
+/** If more than this time in milliseconds passes between two tasks, other work could run, and a new series begins. */
 const PAUSE_MS = 1;
 
 /** Prevents a long series of small tasks from blocking the event loop. */

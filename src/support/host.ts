@@ -15,7 +15,7 @@ export interface Host {
   readonly stderr: WriteStream;
   /**
    * Handles these signals from now on. The first signal aborts the returned AbortSignal, with the name of the signal as
-   * the reason. The same signal, sent again, ends the process at once.
+   * the reason. The same signal, sent again, ends the process at once, unless its PID is 1.
    */
   stopOn(...signals: readonly NodeJS.Signals[]): AbortSignal;
   /** Calls `listener` for each of these signals, instead of Node's default action. */
@@ -25,7 +25,7 @@ export interface Host {
    * @throws {Error} with the code `ESRCH` if the target does not exist, `EPERM` without permission.
    */
   kill(pid: number, signal: NodeJS.Signals | 0): void;
-  /** Calls `undo` when the process ends, even by an uncaught error. The returned function cancels this call. */
+  /** Calls `undo` when the process exits; after an uncaught error, twice. The returned function cancels this. */
   beforeExit(undo: () => void): () => void;
 }
 

@@ -53,8 +53,8 @@ export function humanDuration(ageSeconds: number): string {
 }
 
 /**
- * Characters that are unsafe in a terminal, a log or a page: control characters, direction marks, zero-width characters
- * and lone surrogates. They can move the cursor, or hide or reverse text.
+ * Characters that are unsafe in a terminal, a log or a page, such as control characters, direction marks and zero-width
+ * characters. They can move the cursor, or hide or reverse text.
  */
 const HARMFUL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const HARMFUL_IN_JSON = new RegExp(HARMFUL.source.replace('\\p{Cc}', '\\x7f-\\x9f'), 'gu');

@@ -18,10 +18,7 @@ interface CommandRunParts {
 /** Signals that also end the wrapper. The wrapper forwards these and other signals to the command. */
 const ENDING_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
-/**
- * Grace period for processes of the group that still run after the command has ended, in milliseconds. Then they are
- * killed.
- */
+/** Maximum time in ms for which processes of the group may outlive the command. Then the wrapper kills them. */
 const CLEANUP_GRACE_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
@@ -31,11 +28,11 @@ export class CommandRun {
   readonly #stopping = new AbortController();
   /** Aborts when this process should stop taking part in the election. */
   readonly stopping: AbortSignal = this.#stopping.signal;
-  /** The exit code of this process: that of a command that ended by itself or while this process stops, otherwise 0. */
+  /** The exit code of the command, if the command ended by itself or while this process stops; otherwise 0. */
   exitCode = 0;
   /** True if this process ends as soon as no command runs. */
   #isStopping = false;
-  /** The processes of the running command; undefined after all of them have ended. */
+  /** The processes of the running command; undefined while there are none. */
   #group: ProcessGroup | undefined;
 
   constructor(parts: CommandRunParts) {
@@ -83,13 +80,13 @@ export class CommandRun {
     for (const each of undo) each();
     this.#group = undefined;
     if (!isByItself && !this.#isStopping) return;
-    // Set this first, so that no command starts if another term begins before the participant has stopped.
+    // No command may start in a term that begins before the participant has stopped.
     this.#isStopping = true;
     this.exitCode = exitCode;
     this.#stopping.abort();
   };
 
-  /** Starts the command. There is no `group` if the command could not start, and no `guard` without a shell. */
+  /** Starts the command. Returns no `group` if the command cannot start, and no `guard` if /bin/sh is missing. */
   #start(term: Term, undo: (() => void)[]) {
     const { command, host, logger, leaseDurationMs } = this.#parts;
     const [file = ''] = command;

@@ -4,10 +4,7 @@ import { type Clock, type Instant, repeat } from '../../support/clock.ts';
 import { untilAborted } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
-/**
- * Maximum time for which one message on a connection, or one answer of `/leader`, permits the program to lead, in
- * milliseconds.
- */
+/** Maximum time in ms for which one message on a connection, or one answer of `/leader`, lets a program lead. */
 export const MAX_PROMISE_MS = 5000;
 
 /** Maximum number of programs that wait for the lead. The sidecar refuses further requests with 503. */
@@ -77,11 +74,10 @@ export class LeadConnections {
   }
 
   /**
-   * Starts the checks that detect a pause of this process. A request that arrived during a pause has waited in its
-   * socket, and is refused. The sidecar counts `validUntilMs` from the moment when it reads the request, but the
-   * program from the moment when it sent the request. After a long wait, each permission would be over before the
-   * program reads it: the pod would hold the Lease, but the program would never work. The returned function ends the
-   * checks.
+   * Starts the checks that detect a pause of this process; the returned function ends them. The sidecar refuses a
+   * request that may have waited in its socket during a pause. The program counts `validUntilMs` from the moment when
+   * it sent the request, so after a long wait, each permission would be over before the program reads it. The pod would
+   * hold the Lease, but the program would never work.
    */
   watchPauses(): () => void {
     const { clock } = this.#parts;
@@ -92,7 +88,7 @@ export class LeadConnections {
     });
   }
 
-  /** Keeps a program's request open. The answer begins when the program leads. */
+  /** Lets a program wait for the lead. Refuses its request after a pause, or if too many programs wait. */
   join(response: ServerResponse): void {
     const { clock, logger, onChange } = this.#parts;
     // After a pause, refuse requests until a check is on time. By then, all requests from the pause have been read.
@@ -118,7 +114,7 @@ export class LeadConnections {
     else logger.warn('A program asks for the lead while another one is connected: it waits');
   }
 
-  /** Lets a program lead. Resolves after the term is over and the program has closed its connection. */
+  /** Lets the first waiting program, if any, lead. Resolves when the term is over and that connection is closed. */
   async lead(term: Term): Promise<void> {
     const [program] = this.#waiting;
     if (!program) return untilAborted(term.signal);
@@ -141,10 +137,7 @@ export class LeadConnections {
     endRepeats();
   }
 
-  /**
-   * Refuses the waiting programs, because the sidecar stops. The leading program, if there is one, keeps its
-   * connection.
-   */
+  /** Refuses the waiting programs, because the sidecar stops. The leading program keeps its connection. */
   close(): void {
     for (const { response } of this.#waiting) endWith(response, 'the sidecar stops\n');
   }

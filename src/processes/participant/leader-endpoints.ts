@@ -23,9 +23,7 @@ interface LeadershipParts {
   readonly identity: () => string;
   /** Returns the holder of the Lease as last seen. */
   readonly holder: () => string | undefined;
-  /**
-   * The connections by which programs lead (rule 18); undefined if programs lead by the answers of `/leader` instead.
-   */
+  /** The connections by which programs lead (rule 18); undefined if programs lead by answers of `/leader`. */
   readonly connections?: LeadConnections | undefined;
 }
 
@@ -98,7 +96,7 @@ interface LeaderEndpointsParts {
   readonly leadership: Leadership;
   /** The connections by which programs lead (rule 18); undefined without `--lead-by-connection`. */
   readonly connections?: LeadConnections | undefined;
-  /** Gives up leadership. Resolves when the Lease is released. */
+  /** Gives up leadership, and releases the Lease. */
   readonly resign: () => Promise<void>;
   readonly metrics: HttpServerParts['metrics'];
 }
@@ -112,7 +110,7 @@ interface Endpoint {
    * may send such requests. Absent for other endpoints.
    */
   readonly effect?: 'GET' | 'POST';
-  /** Returns the answer; undefined if the answer is a stream. */
+  /** Returns the answer; undefined if the endpoint writes the response itself. */
   answer(
     parts: LeaderEndpointsParts,
     request: IncomingMessage,
@@ -161,9 +159,7 @@ export function startLeaderEndpoints(listen: ListenAddress, parts: LeaderEndpoin
   return serveEndpoints((server) => listenOn(server, listen), isLocal, parts);
 }
 
-/**
- * Serves the same endpoints on a Unix socket. @throws {Error} with the path and advice, if the server cannot listen.
- */
+/** Serves the same endpoints on a Unix socket. @throws {Error} with the path and advice, if this fails. */
 export function startSocketEndpoints(path: string, parts: LeaderEndpointsParts) {
   const isLocal = () => true;
   return serveEndpoints((server) => listenOnSocket(server, path), isLocal, parts);

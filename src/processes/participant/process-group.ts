@@ -104,8 +104,8 @@ kill -9 "-$group"`;
 
 /**
  * Starts the guard of a process group: a shell that kills the group at a deadline. This process extends the deadline
- * again and again. If this process is killed or paused, the guard kills the group. The shell uses less than a megabyte.
- * Returns undefined if there is no shell: a command that outlives this process then runs until the container ends.
+ * again and again. If this process is killed or paused, the guard kills the group. Returns undefined if there is no
+ * shell: a command that outlives this process then runs until the container ends.
  * @param ms the first deadline, in milliseconds from now.
  * @param onLost called if the guard ends, or cannot start, before `end` is called.
  */
