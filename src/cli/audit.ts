@@ -65,7 +65,7 @@ function warningsOn({ unread, leases }: Audit, namespace: string): readonly stri
     const remedy = grants.length === 0 ? '' : `. Grant: ${grants.join(', ')}`;
     return `${CONSEQUENCES[what]} (${printableLines(reasons, MAX_REASON_LENGTH)})${remedy}`;
   });
-  // The user chose one namespace, so the audit read no other Pods. The Pod of a holder may be in another namespace.
+  // The audit has read only the Pods of this namespace. The Pod of a holder may be in another namespace.
   if (namespace !== '' && leases.some(({ elector, foundBy }) => elector && foundBy === 'none'))
     warnings.push(`only Pods in ${namespace} namespace were looked at; -A finds those of others`);
   return warnings;
@@ -120,7 +120,7 @@ function styleOf({ findings: [worst] }: LeaseAudit): Style {
 /** The text in the column FOUND BY if the audit found no Pod (`-`), or could not list Pods (`?`). */
 const NOT_FOUND: Readonly<Partial<Record<Sureness, string>>> = { none: '-', unknown: '?' };
 
-/** Returns the Pod and the container of the holder. If no Pod was found, returns the holder's identity. */
+/** Returns the Pod and container of the holder, or else its identity. Adds the state unless the Lease is held. */
 function holderText({ namespace, holder, state, pod }: LeaseAudit): string {
   if (holder === '') return NONE;
   const note = state === 'held' ? '' : ` (${state})`;

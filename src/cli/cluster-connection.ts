@@ -15,7 +15,6 @@ import type { ClusterSettings, InspectionSettings } from '../settings/inspection
 import { type Host, version } from '../support/host.ts';
 import { messageOf } from '../support/text.ts';
 
-/** A connection to the cluster that a command inspects. */
 export interface ClusterConnection {
   readonly client: KubernetesClient;
   readonly clock: ClusterClock;
@@ -98,7 +97,7 @@ function adviceOn(error: unknown, server: string): string | undefined {
 
 async function elsewhere(leaseName: string, scope: ClusterScope): Promise<string> {
   const everywhere = await observeElections({ ...scope, namespace: '' }).catch(() => undefined);
-  // The user may lack the permission to list all namespaces. Then `status -A` would fail, too.
+  // Do not suggest `status -A`: the user may lack the permission to read all namespaces.
   if (!everywhere) return '; choose another namespace with -n';
   const those = everywhere.elections.filter(({ input }) => input.name === leaseName);
   if (those.length === 0)

@@ -44,7 +44,7 @@ export function runUndrain(settings: UndrainSettings, host: Host): Promise<numbe
   });
 }
 
-/** Adds `tell`, which prints the progress. With JSON or YAML output, only the outcome is printed. */
+/** Returns the request of a move. With JSON or YAML output, its `tell` prints no progress. */
 function requestOf<S extends { output: string }>(settings: S, connection: ClusterConnection, host: Host) {
   const tell = (line: string) => {
     if (settings.output === 'table') host.stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);

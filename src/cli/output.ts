@@ -38,7 +38,7 @@ export interface Layout {
 }
 
 /**
- * Returns the layout of the standard output. Sentences are wrapped only in a terminal: through a pipe, users search for
+ * Returns the layout of the standard output. Sentences are wrapped only in a terminal, so that grep finds whole
  * sentences. Text is coloured only in a terminal, and not with NO_COLOR or TERM=dumb.
  */
 export function layoutFor({ stdout, env }: Host): Layout {
@@ -61,7 +61,7 @@ export function rowsFor<T>(columns: readonly Column<T>[], items: readonly T[]): 
 
 const GAP = '   ';
 
-/** Maximum characters of a cell. Enough for an identity that consists of a Pod name and a uuid. */
+/** Maximum characters of a cell. Enough for a hostname (63), `_` and a uuid (36). */
 const MAX_CELL_LENGTH = 100;
 
 const MAX_SENTENCE_LENGTH = 2000;

@@ -77,7 +77,7 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 /**
  * Adds a command if the arguments name none. If there are options, adds `demo` if one of them exists only in `demo`,
  * otherwise `run`. Without arguments, adds `run` in a pod or if an environment variable of `run` is set, otherwise
- * `demo`. A kubeconfig does not select `run`, because its current context may be any cluster. Does not use the default
+ * `demo`. KUBECONFIG does not select `run`, because its current context may be any cluster. Does not use the default
  * command of Commander: Commander would treat a mistyped command as an argument of the default command.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {

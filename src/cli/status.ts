@@ -45,7 +45,7 @@ export function showStatus(settings: StatusSettings, host: Host): Promise<number
 /** Maximum number of different priorities that one cell of the table shows. */
 const MAX_PRIORITIES = 3;
 
-/** Returns the titles, and a row for each Lease. With `hasTimes: false`, leaves the times empty. */
+/** Returns the titles, and a row for each Lease. With `hasTimes: false`, the rows contain no times. */
 export function statusRows(
   statuses: readonly LeaseStatus[],
   { allNamespaces, output }: Pick<StatusSettings, 'allNamespaces' | 'output'>,

@@ -65,10 +65,7 @@ export type WatchEvent =
   | { readonly type: 'seen'; readonly key: LeaseKey; readonly isRenewalOnly: boolean }
   /** A native and a custom candidate for the Lease have the same name. Only one of them takes part in elections. */
   | { readonly type: 'twinSeen'; readonly key: LeaseKey; readonly name: string }
-  /**
-   * The candidate `name` has an invalid priority annotation, which the coordinator ignores (rule 16). `annotation`
-   * contains the name and the value of the annotation.
-   */
+  /** The coordinator ignores an invalid priority annotation of a candidate. `annotation`: its name and value. */
   | {
       readonly type: 'priorityUnreadable';
       readonly key: LeaseKey;

@@ -16,10 +16,7 @@ import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 
 /** Maximum connections for election writes and discovery (ADR 4). Lists and watches have their own connections. */
 export const CONNECTIONS = 32;
-/**
- * Maximum connections of the client for the lock, and of the client for labels. The lock and the labels have their own
- * clients, so that elections neither delay the lock nor wait for labels.
- */
+/** Maximum connections of the client for the lock, and of the client for labels. Elections use another client. */
 const OTHER_CONNECTIONS = 2;
 /** When the coordinator stops: grace period for writes in flight before the coordinator closes their client, in ms. */
 const DRAIN_MS = 1000;
@@ -143,10 +140,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
       const connections = Math.min(CONNECTIONS, settings.workers);
       if (lock) void keepConnectionsOpen(client, clock, connections, stopping.signal);
     },
-    /**
-     * Stops all work, releases the lock, and closes all connections. Aborts requests that do not end in time, so that
-     * the stop takes at most 3 s.
-     */
+    /** Stops all work, releases the lock, and closes all connections. Aborts slow requests, to end within 3 s. */
     async stop() {
       stopping.abort();
       // Wait only until no write is in flight, then release the lock: a standby waits for the lock.

@@ -135,7 +135,7 @@ export class EvidenceWatch {
   }
 }
 
-/** Whether the Pod has replaced another one, or a container instance has started or ended. Nothing else is proof. */
+/** Whether the Pod has replaced another one, or a container instance has started or ended. */
 function haveChanged(previous: ObservedPod, { pod, seenRunning, endSeenAt }: ObservedPod): boolean {
   return (
     previous.pod.uid !== pod.uid ||

@@ -38,7 +38,7 @@ export interface ElectionControllerParts extends Pick<SenderParts, 'clock' | 'ma
   /** Maximum writes in flight. */
   readonly workers: number;
   readonly isDryRun: boolean;
-  /** Called when `canElect()` of the controller may have changed. */
+  /** Called when a first list has ended, and when a source of candidates turns out to be unavailable. */
   readonly onCanElectChange?: () => void;
 }
 
@@ -299,7 +299,7 @@ export class ElectionController {
 
   /**
    * Whether a renewal of a candidate needs no decision: the candidate was valid and had answered all pings before, and
-   * the Lease has a holder and is already scheduled for its next decision.
+   * the next decision about the Lease is scheduled.
    */
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
     // If renewTime is before pingTime, the candidate's clock may have been set back. The candidate then needs another

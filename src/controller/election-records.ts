@@ -20,10 +20,7 @@ import type { EvidenceWatch } from './crash-evidence.ts';
 import { isLock } from './other-locks.ts';
 import { MISSING_FOR_MS } from './watches.ts';
 
-/**
- * Stores the Leases, their candidates, and what this process has observed of both. Everything is indexed by Lease, so
- * that no decision scans a namespace (rule 1).
- */
+/** Stores Leases, candidates and their observations, indexed by Lease: no decision scans a namespace (rule 1). */
 export class ElectionRecords {
   readonly settings: ElectionSettings;
   readonly #leases = new Map<LeaseKey, Lease>();
@@ -55,7 +52,7 @@ export class ElectionRecords {
   }
 
   /**
-   * Stores a Lease; undefined if it was deleted. `coordinatingSince`: set if a list shows this state, see
+   * Stores a Lease, or its deletion if `lease` is undefined. `coordinatingSince`: set if a list shows this state, see
    * {@link observeLease}. `isNewcomer`: a list after the first one shows a Lease that this process did not know.
    */
   seeLease(
@@ -251,7 +248,7 @@ export class ElectionRecords {
     if (next !== memory) this.#memories.set(key, next);
   }
 
-  /** Updates the observation of a candidate. Does nothing if a candidate with another uid has replaced it. */
+  /** Updates the observation of a candidate. Does nothing if the candidate with this uid is gone. */
   updateObservation(
     key: LeaseKey,
     candidate: { readonly name: string; readonly uid: string },
@@ -292,7 +289,7 @@ export class ElectionRecords {
     }
   }
 
-  /** Drops the memories of deleted Leases whose former holders can no longer lead, nor release the Lease (rule 8). */
+  /** Drops memories of deleted Leases without candidates when no former holder can lead or release them (rule 8). */
   #forgetIfGone(key: LeaseKey, now: Now): void {
     let due = this.#deletedLeases.popDue(now.monotonic);
     for (; due !== undefined; due = this.#deletedLeases.popDue(now.monotonic)) {
@@ -312,8 +309,8 @@ export class ElectionRecords {
 
 /**
  * Compares two candidates with the same name (rule 13). The candidate whose renewal this process saw last comes first.
- * If this process saw no renewal, the candidate with the later renewTime comes first: one program wrote both times. If
- * the times are equal, the native candidate comes first.
+ * If neither has renewed since this process saw both, the candidate with the later renewTime comes first: one program
+ * wrote both times. If the times are equal, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

@@ -11,7 +11,7 @@ export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeepi
  * - `grant`: gives the Lease to a candidate.
  * - `preference`: all other writes to a Lease, for example of preferredHolder, and pings to the preferredHolder.
  * - `vacant`: pings while the Lease has no valid holder.
- * - `expiry`: pings shortly before a Lease expires, and pings to a candidate that may be better than the holder.
+ * - `expiry`: pings in advance, for example before a Lease expires, and pings to a candidate that may be better.
  * - `housekeeping`: all other pings, and deletions of candidates.
  */
 export type Urgency = (typeof URGENCIES)[number];
@@ -94,8 +94,8 @@ const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
 
 /**
  * Limits the requests in flight to a number that the server answers quickly (rule 9). A limit of n grows by one after n
- * fast answers. If answers are late or missing, the limit shrinks by a quarter, but only once for all requests that
- * were in flight together.
+ * fast answers. After a slow or missing answer or an overload, the limit shrinks by a quarter, but only once for all
+ * requests that were in flight together.
  */
 export class RequestLimit {
   readonly #clock: Pick<Clock, 'now'>;
@@ -155,7 +155,7 @@ export class RequestRoom {
   readonly #limit: RequestLimit;
   readonly #inFlight = new Map<LeaseKey, number>();
   #total = 0;
-  /** `since`: when the Lease began to need the write. */
+  /** `since`: orders Leases with the same urgency, namespace and number of requests in flight. */
   readonly #waiting = new Map<LeaseKey, { readonly urgency: Urgency; readonly since: Instant }>();
   /** The waiting Leases that have not reached their own limit of requests in flight. */
   readonly #order = perUrgency(() => new FairKeys());

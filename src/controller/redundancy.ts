@@ -41,7 +41,7 @@ export function noteRedundancy(
     if (known.get(uid) === heard) redundancy.set(uid, heard);
     else unknown.add(uid);
   }
-  // The usual case: no candidate has renewed since the last survey.
+  // All candidates were redundant at the last survey, and none has renewed since.
   if (unknown.size === 0) return;
   const lives = standings.flatMap((standing) => lifeOf(standing, now) ?? []);
   for (const life of unknownWithCompany(lives, unknown)) redundancy.set(life.uid, life.heardAt);
@@ -55,8 +55,8 @@ interface Life {
 }
 
 /**
- * Returns the life of a candidate; undefined if it is shorter than OVERLAP_MS. Uses creationTimestamp, because this
- * process may have started after the creation.
+ * Returns the life of a candidate; undefined if it is shorter than OVERLAP_MS or has no known start. Uses
+ * creationTimestamp, because this process may have started after the creation.
  */
 function lifeOf(standing: Standing, now: Now): Life | undefined {
   const { uid, creationTimestamp } = standing.candidate;

@@ -24,7 +24,7 @@ export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean 
  * Returns what has changed in a candidate. Ignores fields that elections do not use.
  * - `ping`: only the pingTime has changed.
  * - `renewal`: only the renewTime has changed, or the renewTime and the pingTime.
- * - `other`: a field that affects elections has changed.
+ * - `other`: the candidate is new, or a field that affects elections has changed.
  */
 export function candidateChange(
   before: LeaseCandidate | undefined,

@@ -19,7 +19,7 @@ export interface SchedulerParts extends Omit<SenderParts, 'gate' | 'write'> {
   readonly write: SenderParts['write'] | undefined;
   /** Maximum requests in flight. */
   readonly maxInFlight: number;
-  /** Whether the Lease and all its candidates are cached. If not, there is no decision: add the Lease again later. */
+  /** Whether the cache is complete and recent enough to decide. If not, the Lease is skipped: add it again later. */
   readonly isCached: (key: LeaseKey) => boolean;
   /** Lists all Leases or all candidates again, because the cache differs from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
@@ -61,18 +61,15 @@ interface Pending {
 
 /** If a decision waits for a free slot for longer than this, the scheduler decides again. In ms. */
 const PENDING_VALID_MS = 250;
-/**
- * In the queue, the wait of a Lease that never had a leader counts as this much shorter, in ms: other Leases go first.
- */
+/** A Lease whose actions can wait is queued as if its wait began this much later, in ms. See `neededSince`. */
 const FIRST_ELECTION_MS = 10_000;
-/** Longest time between decisions about a settled Lease, in ms: after a wall-clock jump, a priority may end earlier. */
+/** Renewals postpone a decision for at most this time, in ms: if the wall clock jumps, a priority may end earlier. */
 const LONGEST_REST_MS = 60_000;
 const RETRY = { initialMs: 5, maxMs: 60_000 };
 
 /**
- * The cost of a decision for each candidate, in ms. A Lease with thousands of candidates, or with a thousand changes a
- * second, must not keep the coordinator busy. The cost is many times the real duration, so that no Lease uses more than
- * a few percent of the coordinator's time.
+ * The budget that a decision uses for each candidate, in ms: many times the real duration, so that a Lease with many
+ * candidates or changes uses at most a few percent of the coordinator's time.
  */
 const COST_PER_CANDIDATE_MS = 0.1;
 /** A decision with fewer candidates costs as much as one with this number. */
@@ -134,12 +131,12 @@ export class Scheduler {
     return this.#entries.get(key)?.last?.reason;
   }
 
-  /** Whether a renewal by the holder needs no decision: the Lease is held, and its next decision is scheduled. */
+  /** Whether a renewal needs no decision: it cannot change the last decision, and the next decision is scheduled. */
   isSettled(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => SETTLED.has(reason));
   }
 
-  /** Whether a new candidate needs no decision: the Lease waits for its first election, which includes it (rule 6). */
+  /** Whether a new candidate needs no decision: the coming first election will include the candidate (rule 6). */
   isSettling(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => reason === 'FirstElectionSettling');
   }
@@ -164,7 +161,7 @@ export class Scheduler {
     this.#gate.forgetObject(key, { kind: 'candidate', name, uid });
   }
 
-  /** Stops all writes. Resolves when no request is in flight. */
+  /** Starts no more requests. Resolves when no request is in flight. */
   close(): Promise<void> {
     this.#isClosed = true;
     this.#due.clear();
@@ -173,7 +170,7 @@ export class Scheduler {
     return this.#idle.promise;
   }
 
-  /** Whether `isWanted` accepts the last decision's reason, all its actions are sent, and no new decision is due. */
+  /** Whether `isWanted` accepts the last reason, no action waits, and the next decision is scheduled for later. */
   #waitsFor(key: LeaseKey, isWanted: (reason: Reason) => boolean): boolean {
     const { last, pending } = this.#entries.get(key) ?? {};
     if (last?.nextAt === undefined || pending) return false;
@@ -275,7 +272,8 @@ export class Scheduler {
   }
 
   /**
-   * Ends the wait for the cache to show the last write. If the watch has missed this write, lists the objects again.
+   * Ends the wait for the cache to show the last write. If the watch has missed this write, lists the objects again. If
+   * the Lease is missing then, also records that a holder may lead unseen.
    */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;
@@ -312,7 +310,7 @@ export class Scheduler {
     }
   }
 
-  /** Reports and records a decision once: when its first action is sent, or at once if there is nothing to send. */
+  /** Reports and records a decision, but only before its first action is sent. A dry run records nothing. */
   #report(key: LeaseKey, { decision, input, actions }: Pending): void {
     if (actions.length < decision.actions.length) return;
     const { observe, records, clock } = this.#parts;
@@ -334,7 +332,7 @@ export class Scheduler {
     entry.waitsSince = undefined;
   }
 
-  /** Sends an action. The answer frees a slot for the most urgent waiting Lease, and makes the action's Lease due. */
+  /** Sends an action. Afterwards, waiting Leases get the free slot, and the action's Lease is due unless it waits. */
   async #send(sender: SenderParts, key: LeaseKey, action: Action, pending: Pending): Promise<void> {
     const end = this.room.begin(key);
     end(await sendAction(sender, key, action, pending.decision, pending.input));
@@ -362,10 +360,7 @@ function finite(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
-/**
- * Returns the time when an action became needed: the loss of the leader, or now if the Lease is held. A Lease
- * that never had a leader gets a later time, so that other Leases go first.
- */
+/** Returns when the leader was lost; now if the Lease is held; a later time for a first election or a revival ping. */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
   // Pings to silent candidates can wait, because no election waits for their answers.
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;

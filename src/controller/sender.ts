@@ -31,7 +31,7 @@ export interface SenderParts {
   readonly observe: ObserveController;
 }
 
-/** Sends one action and records its result. Never rejects. Resolves to false without an answer or after an overload. */
+/** Sends one action and records its result. Never rejects. Resolves to false after status 429, 5xx or no answer. */
 export async function sendAction(
   { clock, gate, records, write, observe, mayWrite }: SenderParts,
   key: LeaseKey,

@@ -15,7 +15,7 @@ interface TakeOverParts {
 
 /** Maximum wait until the watch shows our own lock, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/** A list may miss a Lease that was created and deleted before. For this time, in ms, its holder may still lead. */
+/** The holder of a Lease that was created and deleted before a list may lead for this time after the list, in ms. */
 const RELISTED_LATELY_MS = 60_000;
 
 /**
@@ -39,7 +39,7 @@ export class TakeOver {
 
   /** Records when Leases are listed again. Leases may have been created and deleted since the last watch. */
   observe({ type }: ReflectorObservation): void {
-    // Infinity until a list succeeds: the time without a watch continues.
+    // Infinity makes `#isRelistedLately` return true until the list has succeeded.
     if (type === 'listing') this.#relistedAt = Number.POSITIVE_INFINITY;
     else if (type === 'listed') this.#relistedAt = this.#parts.clock.now();
   }

@@ -61,7 +61,6 @@ export class CandidateSourcesWatch {
       this.#missing.delete(source);
       onRevealed(source);
     } else if (event.type === 'gone') this.#lostAt.set(source, clock.now());
-    // Report `notServed` only when no source is served.
     if (event.type !== 'notServed' || this.#all.every(({ isNotServed }) => isNotServed)) observe(event);
   }
 
@@ -129,7 +128,7 @@ interface CandidateWatchParts {
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
   /** Called when a candidate is no longer visible, because its source is no longer served. */
   readonly onHidden: (candidate: LeaseCandidate) => void;
-  /** Called when the results of `knows` and `isUnavailable` may have changed. */
+  /** Called when a first list has ended, and when this process finds that it cannot read candidates. */
   readonly onSyncChange: () => void;
   /** Gets `notServed` once, even if several discoveries in a row find no version. */
   readonly observe: (event: WatchEvent) => void;
@@ -150,7 +149,7 @@ export class CandidateWatch {
   #running: Promise<void> | undefined;
   #watched: { apiVersion: CandidateApiVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;
   #end = () => {};
-  /** `gone`: the server no longer has the watched version, and the next discovery has not ended. */
+  /** `gone`: the server no longer has the watched version, and no discovery has succeeded since. */
   #served: 'unknown' | 'served' | 'notServed' | 'gone' = 'unknown';
   /** The namespaces in which this process has no permission to read candidates. '' stands for all namespaces. */
   readonly #forbidden = new Set<string>();

@@ -48,8 +48,8 @@ export const recordRefusal = inRecords(election.recordRefusal);
 type Known = Pick<ElectionInput, 'memory' | 'candidates' | 'settings'>;
 
 /**
- * Returns a function that applies `record` to the stored memory and observation of an action's Lease and candidate. It
- * ignores an answer that arrives after the Lease was forgotten: if the watch shows the written Lease later, the write
+ * Returns a function that applies `record` to the stored memory and observation of an action's Lease and candidate. The
+ * function ignores an answer after the Lease was forgotten: if the watch shows the written Lease later, the write
  * counts as that of another client.
  */
 function inRecords<Rest extends readonly unknown[]>(
@@ -112,10 +112,7 @@ export class WriteGate {
     return this.#closed.values().reduce((total, byUid) => total + byUid.size, 0);
   }
 
-  /**
-   * Returns the latest end of the block on writes: Infinity while a write is in flight; undefined if the object may be
-   * written now.
-   */
+  /** Returns when to check again; Infinity while a write is in flight; undefined if the object may be written now. */
   closedUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
     const { awaited, retryAt } = this.#of(key, object);
     if (retryAt > this.#clock.now()) return retryAt;

@@ -33,21 +33,21 @@ export interface WatchedLease {
 }
 
 /**
- * The renewals that this process has seen, on its monotonic clock. Omits the first renewal after an acquisition: the
- * holder writes this renewal at once, not after the usual interval.
+ * The renewals that this process has seen, on its monotonic clock. The count and the intervals omit the first renewal
+ * after an acquisition: the holder writes this renewal at once, not after the usual interval.
  */
 interface SeenRenewals {
   readonly count: number;
   readonly firstAt: Instant;
   /** When this process saw the last renewal. Before any renewal: when it first saw this holder. */
   readonly lastAt: Instant;
-  /** The longest time without a renewal that this process saw, in milliseconds. */
+  /** The longest interval before a renewal, in milliseconds. Does not include the time since the last renewal. */
   readonly longestMs: number;
-  /** The difference of the last two renewTimes, in milliseconds. The holder has written both, by its own clock. */
+  /** The difference of the last two renewTimes by the holder's clock, in milliseconds; 0 if `count` is 0. */
   readonly stampedMs: number;
 }
 
-/** A part of the cluster that the audit could not read, and therefore treats as unknown. */
+/** A part of the cluster that the audit could not read completely. */
 export interface UnreadPart {
   readonly what: 'pods' | 'leasecandidates' | 'renewals';
   /** The server's answer, such as `403 Forbidden`, or another error. */
@@ -62,7 +62,7 @@ export interface AuditObservation {
   readonly leases: readonly WatchedLease[];
   readonly heartbeats: Heartbeats;
   readonly candidates: readonly LeaseCandidate[];
-  /** All Pods; undefined if the audit could not list Pods. */
+  /** The Pods of the examined namespaces; undefined if the audit could not list Pods. */
   readonly pods: readonly AuditedPod[] | undefined;
   readonly unread: readonly UnreadPart[];
   /** When the observation of the Leases ended. */
@@ -80,7 +80,7 @@ interface AuditRequest extends Omit<ClusterScope, 'settings'> {
 
 /** Each API server renews its own Lease with this label, to show the other API servers that it runs. */
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
-/** Timeout of a watch without events, in ms. Longer than any audit (1 h): Leases without renewals cause no events. */
+/** Timeout of a watch without events, in ms. Longer than the longest audit (1 h), because there may be no renewals. */
 const STALL_MS = 2 * 3_600_000;
 
 /**
@@ -128,7 +128,7 @@ async function watchLeases(request: AuditRequest): Promise<Omit<AuditObservation
   return { leases: [...leases.values()], heartbeats, unread, now, watchedMs };
 }
 
-/** Watches Leases for the requested time. If the watch fails, stops early and keeps the observations so far. */
+/** Updates `leases` until the time is over or the signal aborts. If the watch fails, stops early and returns why. */
 async function followLeases(
   { client, clock, namespace, watchMs, signal }: AuditRequest,
   leases: Map<string, WatchedLease>,

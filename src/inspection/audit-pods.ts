@@ -19,7 +19,6 @@ import { TOLERATED_SKEW_MS } from './elections.ts';
 /** Maximum number of hyphen-separated words of an identity that are examined. An identity may have any length. */
 const MAX_WORDS = 32;
 
-/** The part of a Pod that the audit reads. */
 export interface AuditedPod extends Pod {
   readonly createdAt: MicroTime | undefined;
   /** The name of the Pod's node; empty if the Pod is not scheduled. */
@@ -66,8 +65,8 @@ export class PodIndex {
   }
 
   /**
-   * Returns the Pod with this hostname in the namespace. If the namespace has no such Pod, and exactly one other Pod in
-   * the cluster has this hostname, returns that Pod.
+   * Returns the Pod with this hostname in the namespace. Without such a Pod, returns the only Pod with this hostname in
+   * other namespaces; undefined if there is none or more than one.
    */
   withHostname(hostname: string, namespace: string): AuditedPod | undefined {
     const pods = this.sharing(hostname).filter((pod) => pod.hostname === hostname);
@@ -94,29 +93,28 @@ export class PodIndex {
 }
 
 /**
- * How the audit found the Pod of a holder, most certain first.
+ * How the audit identified the Pod of a holder, most certain first. With `owner` and `uid`, the Pod may be gone.
  * - `owner`: the ownerReference of the holder's LeaseCandidate contains the uid of the Pod.
  * - `uid`: the holder's identity contains the Pod's name and the first 8 characters of the Pod's uid.
- * - `name`: the identity begins with the Pod's hostname, and the Pod existed when the holder acquired the Lease.
- * - `node`: the identity contains the name of a node. If one Pod on the host network of this node fits, it is the Pod.
+ * - `name`: the identity contains the Pod's hostname. The Pod is not younger than the Lease's acquireTime.
+ * - `node`: the identity contains the name of a node. The Pod is known only if a single Pod on this node fits.
  * - `none`: the audit found no Pod.
  * - `unknown`: the audit could not list Pods.
  */
 export type Sureness = 'owner' | 'uid' | 'name' | 'node' | 'none' | 'unknown';
 
-/** The known facts about the Pod of a holder. */
 export interface HolderBinding {
   readonly sureness: Sureness;
   readonly pod: AuditedPod | undefined;
   /** The container of the leading program; undefined if that container is not known. */
   readonly container?: string | undefined;
-  /** Why the holder's Pod is gone, to complete `Its Pod ...`; undefined unless the Pod is known to be gone. */
+  /** Completes the sentence `Its Pod ...` if the Pod is gone or has ended; otherwise undefined. */
   readonly gone?: string | undefined;
 }
 
 export type HolderFacts = Pick<Holding, 'lease' | 'candidate'>;
 
-/** Finds the Pod and the container of the holder. `pods` is undefined if Pods could not be listed. */
+/** Finds the Pod and the container of the holder. Without `pods`, the sureness is `unknown`. */
 export function bindHolder(holding: HolderFacts, pods: PodIndex | undefined): HolderBinding {
   if (pods === undefined) return { sureness: 'unknown', pod: undefined };
   const binding = bindByUid(holding, pods) ?? bindByName(holding, pods) ?? bindByNode(holding, pods);
@@ -184,7 +182,7 @@ function replaced(sureness: Sureness, name: string): HolderBinding {
   return { sureness, pod: undefined, gone: `${name} is gone: a later Pod has its name` };
 }
 
-/** Returns the host of an identity `<host>_<uuid>`, the form of client-go. Returns any other identity whole. */
+/** Returns the part of an identity before the first `_`. Ignores the prefix of this project's coordinators. */
 function hostIn(identity: string): string {
   const own = identity.startsWith(IDENTITY_PREFIX) ? identity.slice(IDENTITY_PREFIX.length) : identity;
   return own.split('_', 1)[0] ?? own;
@@ -210,9 +208,8 @@ function firstLabel(hostname: string): string {
 }
 
 /**
- * Returns the workload of a Pod: the controller in the Pod's ownerReferences. For a ReplicaSet, returns its Deployment,
- * because in a rolling update the replicas belong to several ReplicaSets. Returns undefined for a static Pod and for a
- * Pod of a Job: these Pods have no replicas.
+ * Returns the controller in a Pod's ownerReferences; undefined without a controller, or if it is a Node or a Job. For a
+ * ReplicaSet, returns its Deployment, because in a rolling update the replicas belong to several ReplicaSets.
  */
 function workloadOf(owners: unknown): string | undefined {
   const all = Array.isArray(owners) ? owners.filter(isJsonObject) : [];
@@ -235,12 +232,11 @@ export type CrashEvidence =
   | 'PodsUnknown'
   | Exclude<MissingBinding, 'NotAsked'>;
 
-/** Tells the user the additional condition for crash evidence about a plain elector. */
 export const PLAIN_LEASES_ASK = `A Lease of a plain elector, or its Namespace, also needs the annotation ${EVIDENCE_ANNOTATION}: enabled.`;
 
 /**
- * Returns whether the end of the holder's container could prove that the holder has ended (rule 17). Assumes that the
- * annotation which enables crash evidence about a plain elector is set.
+ * Returns whether the end of the holder's container could prove that the holder has ended (rule 17), or why not.
+ * Assumes that the annotation which enables crash evidence about a plain elector is set.
  */
 export function crashEvidenceFor(
   holding: HolderFacts,
@@ -254,7 +250,7 @@ export function crashEvidenceFor(
   const possible = owner ? [owner] : pods.sharing(hostInIdentity(lease.holderIdentity) ?? '');
   const found = bindToContainer({ ...holding, hasCandidates, isAskedByNamespace: true }, possible);
   if (found.kind === 'bound' || found.missing === 'NotAsked') return 'Applies';
-  // The identity may contain the hostname of a node. The reason is then `MirrorPod` or `HostNetwork`.
+  // If the identity contains the hostname of a node, `MirrorPod` or `HostNetwork` says more than `NoPod`.
   const { pod, sureness } = bindHolder(holding, pods);
   if (found.missing !== 'NoPod' || sureness === 'owner') return found.missing;
   if (pod?.isMirror) return 'MirrorPod';

@@ -31,7 +31,7 @@ export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
  * - `expired`: the holder has not renewed the Lease within this duration.
  * - `free`: the Lease has no holder, or a fence that has expired.
  * - `fenced`: the coordinator has written a fence in place of the holder (rule 14).
- * - `untimed`: the Lease lacks `renewTime` or `leaseDurationSeconds`, so its expiry is unknown.
+ * - `untimed`: the Lease has a holder, but no `renewTime` or `leaseDurationSeconds`, so its expiry is unknown.
  */
 type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
 
@@ -113,7 +113,7 @@ export interface LeaseAudit {
   /** The Pod of the holder; undefined if the audit found none. */
   readonly pod:
     | (Pick<AuditedPod, 'namespace' | 'name' | 'uid' | 'node'> & {
-        /** The container that leads; undefined if the Pod has several and none is known to lead. */
+        /** The container of the leading program; undefined if that container is not known. */
         readonly container: string | undefined;
       })
     | undefined;
@@ -121,7 +121,7 @@ export interface LeaseAudit {
   readonly elector: Elector | undefined;
   readonly durationSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
-  /** The mean interval between the observed renewals; undefined if the audit observed no renewals. */
+  /** The interval between renewals; undefined if the audit observed no renewals. */
   readonly renewsEverySeconds: number | undefined;
   /** The time without a leader if the holder crashes; undefined if the Lease is not held. */
   readonly crashCostsSeconds: number | undefined;
@@ -143,7 +143,7 @@ const DEFAULT_RETRY_SECONDS = 2;
 const SLOW_FAILOVER_SECONDS = 30;
 /** A renewal is late after this share of the Lease's duration. By default, client-go gives up then: at 10 s of 15 s. */
 const LATE_SHARE = 2 / 3;
-/** If a Lease without candidates has no leader for longer than this time, in seconds, it counts as left over. */
+/** Minimum time without a leader for the finding `LeftOver`, in seconds. */
 const LEFT_OVER_SECONDS = 3600;
 /** How long a candidate is valid after its last renewal, in microseconds: the coordinator's default (rule 1). */
 const CANDIDATE_VALIDITY = 30n * 60_000_000n;
@@ -221,7 +221,7 @@ function stateOf(watched: WatchedLease, now: Now): HoldingState {
   return holderIdentity === FENCE ? 'fenced' : 'held';
 }
 
-/** Returns the seconds since the last renewal. If no renewal was observed, compares renewTime with the wall clock. */
+/** Returns the seconds since the last renewal, or since renewTime if none was observed; undefined without both. */
 function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
   if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
   if (lease.renewTime === undefined) return undefined;
@@ -229,8 +229,8 @@ function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | und
 }
 
 /**
- * Returns the mean interval between renewals, in seconds. If only one renewal was observed, returns the difference of
- * the last two renewTimes.
+ * Returns the mean interval between renewals, in seconds; undefined if none was observed. If only one was observed,
+ * returns the difference of the last two renewTimes.
  */
 function intervalOf({ renewals }: WatchedLease): number | undefined {
   const { count, firstAt, lastAt, stampedMs } = renewals;
@@ -337,7 +337,7 @@ function rankOf(finding: AuditFindingName | undefined): number {
   return finding === undefined ? ORDER.length : ORDER.indexOf(finding);
 }
 
-/** Compares two Leases. The more severe finding comes first, then the longer time without a leader after a crash. */
+/** Orders Leases by their most severe finding, then by the time without a leader after a crash, then by name. */
 function compareHurt(a: LeaseAudit, b: LeaseAudit): number {
   return (
     rankOf(a.findings[0]?.finding) - rankOf(b.findings[0]?.finding) ||

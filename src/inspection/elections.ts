@@ -32,7 +32,7 @@ export interface ObservedElections {
   /** The APIs whose candidates the user may not list. Never all APIs: in that case, the read fails. */
   readonly forbiddenApis: readonly CandidateApiVersion[];
   readonly now: Now;
-  /** The Leases with candidates, a strategy or a preferredHolder, sorted by namespace and name. */
+  /** The requested Lease, or all Leases with candidates, a strategy or a preferredHolder, sorted by `compareKeys`. */
   readonly elections: readonly ObservedElection[];
 }
 
@@ -47,7 +47,7 @@ export interface ClusterScope {
 
 const PAGE_DEADLINE_MS = 60_000;
 
-/** Returns the newest served version of each LeaseCandidate API. Rejects with the errors of the client. */
+/** Returns the newest version of each LeaseCandidate API that the server serves. Rejects with the client's errors. */
 export async function servedCandidateApis(client: KubernetesClient): Promise<readonly CandidateApiVersion[]> {
   const served = await Promise.all(
     candidateSources.map((source) => discoverServed(client, candidateResources[source])),
@@ -227,16 +227,15 @@ export async function* watchElections(
 
 /**
  * Records a Lease as if this process had watched the Lease since its renewTime. Otherwise, a command that reads only
- * once would never find an expired Lease. The coordinator is stricter: it counts the duration of the Lease from the
- * moment at which it first saw the renewTime (rule 8).
+ * once would never find an expired Lease. The coordinator is stricter (rule 8).
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
 }
 
 /**
- * Records a candidate that this process sees for the first time. If its pingTime is after its renewTime, records a ping
- * that the candidate has not answered. The purpose of this ping is not known: the function assumes `election`.
+ * Records a candidate that this process sees for the first time. If the candidate has not renewed since its pingTime,
+ * also records an unanswered ping. The purpose of this ping is not known: the function assumes `election`.
  */
 export function recordFirstCandidate(
   records: ElectionRecords,
@@ -257,13 +256,13 @@ export function recordFirstCandidate(
 /** Tolerated difference between clocks, in ms. Delays of a slow network may look like a difference of this size. */
 export const TOLERATED_SKEW_MS = 2000;
 
-/** How far the server's clock is ahead, in ms. A range, because the server sends its time in whole seconds. */
+/** The server's time minus this machine's, in ms. A range, because the server sends its time in whole seconds. */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;
 }
 
-/** This machine's clock, but with the server's wall time if the two differ: renewTimes come from the cluster. */
+/** This machine's clock. `wallTime` follows the server's clock if the difference of the clocks is not tolerated. */
 export interface ClusterClock extends Clock {
   /** The difference of the clocks, according to the server's last answer; undefined before the first answer. */
   readonly serverAheadMs: ServerAhead | undefined;
@@ -293,7 +292,7 @@ export function createClusterClock(clock: Clock): ClusterClock {
   };
 }
 
-/** Returns how far the server's clock is ahead of this machine's; undefined if the difference is tolerated. */
+/** Returns how far the server's clock is ahead; undefined if the difference is not known, or is tolerated. */
 export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: string } | undefined {
   if (ahead === undefined) return undefined;
   if (ahead.min <= TOLERATED_SKEW_MS && ahead.max >= -TOLERATED_SKEW_MS) return undefined;

@@ -24,12 +24,11 @@ import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { humanDuration } from '../support/text.ts';
 import { listPods } from './elections.ts';
 
-/** The conditions of crash evidence, in the order in which they are checked (rule 17). */
+/** The conditions of crash evidence, in the order of rule 17. Here, `Silent` includes the condition (e), Settled. */
 const CONDITIONS = ['Bound', 'Exited', 'SameIncarnation', 'Silent'] as const;
 
 type Condition = (typeof CONDITIONS)[number];
 
-/** Whether a condition of crash evidence holds, and why. */
 export interface ConditionAccount {
   readonly condition: Condition;
   /** Undefined if it is not known whether the condition holds, or if an earlier condition does not hold. */
@@ -38,9 +37,8 @@ export interface ConditionAccount {
 }
 
 /**
- * Says which conditions of crash evidence hold (rule 17); undefined if the Lease has no holder, or if the holder renews
- * in time. Reads Pods and the Namespace once. Assumes that the coordinator has seen all Pods and containers since their
- * creation.
+ * Returns which conditions of crash evidence hold (rule 17); undefined if no holder is late and the Lease has not
+ * expired. Assumes that the coordinator has seen all Pods and containers since their creation.
  */
 export async function accountForEvidence(
   client: KubernetesClient,
@@ -64,7 +62,7 @@ function isHolderSilent(input: ElectionInput, { monotonic: at }: Now): boolean {
   return tenure.kind === 'held' ? at >= tenure.lateAt : tenure.need === 'LeaseExpired';
 }
 
-/** Returns the Pod that owns the holder's candidate. For a plain elector, returns all Pods with its hostname. */
+/** Returns the Pod that owns the holder's candidate. Without an owner, returns all Pods with the holder's hostname. */
 async function readPods(
   client: KubernetesClient,
   { namespace, lease, candidates }: ElectionInput,

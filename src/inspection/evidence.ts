@@ -59,10 +59,10 @@ export async function gatherEvidence(
     // The version and the user's name are empty if the server refuses to give them.
     serverVersion: textField(version ?? {}, 'gitVersion') ?? '',
     user,
-    // The elections of the cluster; undefined if the user may not read Leases or LeaseCandidates.
+    // The elections that the user may read; undefined if the user may not read Leases or LeaseCandidates.
     elections,
-    // `elections`: the only namespace whose elections the user may read; undefined if there is no such limit.
-    // `rights`: the namespace in which the user has permissions that the user lacks in the other namespaces.
+    // `elections`: set if the user may read the elections of this namespace only. `rights`: set if the user has
+    // permissions in this namespace that the user does not have in all namespaces.
     limitedTo: { elections: here && namespace, rights: hasMoreHere ? namespace : undefined },
     lock,
     lockNamespace,
@@ -118,7 +118,7 @@ export function describeRight({ group, resource, verb, namespace, name }: Right)
   return `${verb} ${resource}${group === GROUP ? `.${group}` : ''}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }
 
-/** The holder of the coordinators' lock: the coordinator that decides the elections of the cluster. */
+/** Which coordinator holds the lock: one of this project, the built-in or none. `unknown`: the lock is not readable. */
 export type LockHolder =
   | { readonly kind: 'ours' | 'builtIn'; readonly holder: string; readonly renewedSecondsAgo: number }
   /** No coordinator holds the lock: it does not exist, has no holder or has expired. */
@@ -196,13 +196,13 @@ async function isAllowed(client: KubernetesClient, { purpose: _, ...right }: Rig
     kind: 'SelfSubjectAccessReview',
     spec: { resourceAttributes: right },
   };
-  // By default, all authenticated users may create reviews. A refused user is anonymous, so has no permissions.
+  // By default, all authenticated users may create reviews. A refused user counts as a user without permissions.
   const review = await unlessStatus(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }), 403);
   const status = review?.['status'];
   return isJsonObject(status) && status['allowed'] === true;
 }
 
-/** Returns the locks in other namespaces that a coordinator holds; none if the user may not list Leases. */
+/** Returns the locks in other namespaces that a coordinator holds; empty if the user may not list Leases. */
 async function readOtherLocks(
   client: KubernetesClient,
   clock: Clock,
@@ -220,10 +220,7 @@ async function readOtherLocks(
   });
 }
 
-/**
- * Returns the holder of the lock. To find out whether the lock has expired, compares renewTime with the wall clock: a
- * command that reads the lock only once sees no renewals.
- */
+/** Compares renewTime with the wall clock, because a command that reads the lock only once sees no renewals. */
 function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
   const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
   const { renewTime } = decodeLease(lease);

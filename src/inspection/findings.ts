@@ -11,7 +11,7 @@ import { adviceOnTrouble, counted, describePriority, endOf, listed, stateTexts }
 
 /**
  * `error`: a Lease has no leader, or no election can succeed. `warning`: a lesser problem, for example a risk, or a
- * part of the cluster that could not be examined.
+ * part of the cluster that could not be examined. `ok`: no problem.
  */
 export type Severity = 'error' | 'warning' | 'ok';
 
@@ -147,10 +147,7 @@ function checkLock(evidence: Evidence): readonly Finding[] {
   return present([checkPlace(evidence), checkHolder(evidence), checkOthers(evidence)]);
 }
 
-/**
- * Checks the namespace of the lock. If the API server serves native LeaseCandidates, a coordinator refuses to work with
- * a lock outside kube-system (rule 10).
- */
+/** Reports a lock outside kube-system if the server has native LeaseCandidates: a coordinator refuses it (rule 10). */
 function checkPlace({ lockNamespace, elections }: Evidence): Finding | undefined {
   const served = elections?.candidateApis.find((api) => sourceOf(api) === 'native');
   if (served === undefined || !isSeparateLock(lockNamespace)) return undefined;
@@ -203,7 +200,7 @@ function adviceForNone(isApiOff: boolean, [other]: Evidence['otherLocks']): stri
   return 'Start the coordinator (run) and check its log; check that it has the permissions in deploy/rbac.yaml.';
 }
 
-/** Reports locks in other namespaces. Coordinators with different locks elect leaders independently of each other. */
+/** Reports coordinators with different locks, because they elect leaders independently of each other. */
 function checkOthers({ lock, otherLocks }: Evidence): Finding | undefined {
   const isHeld = lock.kind === 'ours' || lock.kind === 'builtIn';
   if (otherLocks.length === 0 || (!isHeld && otherLocks.length === 1)) return undefined;
@@ -271,7 +268,7 @@ function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[]
   return findings.length > 0 ? findings : [passed('No clock is off by more than 2 s.')];
 }
 
-/** Compares renewTimes with the server's clock or this machine's, whichever is later, because either may be slow. */
+/** Reports renewTimes that are later than the server's clock and than this machine's: one of the two may be slow. */
 function checkRenewTimes({ elections, now }: ObservedElections, ahead?: ServerAhead): Finding | undefined {
   const otherIsAheadMs = skewOf(ahead) === undefined ? ahead?.max : ahead && -ahead.min;
   const latest = now.wall + BigInt(Math.round((Math.max(0, otherIsAheadMs ?? 0) + TOLERATED_SKEW_MS) * 1000));
@@ -315,7 +312,7 @@ export function checkCandidates({ elections, now }: ObservedAt): readonly Findin
   return [passed(`${counted(standings.length, 'candidate')}, none of them silent.`)];
 }
 
-/** Reports Leases whose election is blocked. */
+/** Reports Leases with a reason that shows a problem. */
 function checkLeases({ elections, now }: ObservedElections): readonly Finding[] {
   const statuses = elections.map((election) => statusOf(election, now));
   const findings = [...Map.groupBy(statuses, troubleOf)].flatMap(([reason, those]): Finding[] => {
@@ -337,10 +334,7 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
   return [passed(`${counted(statuses.length, 'coordinated Lease')}, each as it should be.`)];
 }
 
-/**
- * Returns the reason to report. While the coordinator waits for answers, reports a conflict that these answers would
- * cause.
- */
+/** Returns the reason to report. Replaces `AwaitingAcks` by a conflict that the awaited answers would cause. */
 function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
   return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
 }

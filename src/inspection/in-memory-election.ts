@@ -66,7 +66,7 @@ export class InMemoryElection {
     recordDecision(this.#records, this.#key, decision, this.#at);
   }
 
-  /** Simulates the request of an action. Returns the written Lease; undefined if the action writes no Lease. */
+  /** Simulates the request of an action. Returns the written Lease; undefined if no Lease is written. */
   send(action: Action): Lease | undefined {
     recordSending(this.#records, this.#key, action, this.#at);
     return isLeaseWrite(action) ? this.#made(action) : undefined;
@@ -110,7 +110,7 @@ export class InMemoryElection {
     return this.#clock().monotonic;
   }
 
-  /** Returns the Lease after a write. Changes only the fields in the request body. */
+  /** Returns the Lease after a write; undefined if the Lease to update does not exist. */
   #made(action: CreateLease | UpdateLease): Lease | undefined {
     const { lease } = this;
     const { namespace, name } = splitLeaseKey(this.#key);

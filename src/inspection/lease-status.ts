@@ -29,7 +29,7 @@ export interface LeaseStatus {
   readonly name: string;
   /** The holderIdentity, even if the Lease has expired; empty if the Lease has no holder. */
   readonly holder: string;
-  /** Whether the Lease has a valid holder: one whose last renewal is not older than the duration of the Lease. */
+  /** Whether the Lease has a valid holder. The holder of an expired Lease and a fence are not valid. */
   readonly isHeld: boolean;
   readonly preferredHolder: string;
   /** The strategy in the Lease. If the Lease has none, the strategy on which its candidates agree; may be empty. */
@@ -102,8 +102,7 @@ export function rank(supposed: Decision, { standings }: Decision, { input, at }:
   const accounts = explainCandidates({ ...supposed, standings: ranked });
   return ranked.map(({ candidate, isHolder, observation }, index) => {
     const { name, binaryVersion, emulationVersion, priority } = candidate;
-    // The criterion by which the candidate lost, its state if that excludes it, or the kind of an outcome without a
-    // leader. Undefined for the best candidate.
+    // The value of `CandidateAccount.lostBy`; undefined for the best candidate.
     const lostBy = accounts[index]?.lostBy;
     return {
       ...{ name, binaryVersion, emulationVersion, priority: priority.value, priorityUntil: endOf(priority) },
@@ -143,7 +142,7 @@ function countStates({ standings }: View): LeaseStatus['candidates'] {
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-/** Describes what must happen before the best candidate leads, with names and remaining seconds if they are known. */
+/** Describes what the Lease waits for, with names and seconds if they are known; undefined if it waits for nothing. */
 function waitingFor(decision: Decision, { outlook: outcome, tenure, at }: View): string | undefined {
   const { reason } = decision;
   const agreement = outcome.kind === 'conflict' && `agreement on one of ${listed(outcome.strategies)}`;
@@ -177,7 +176,7 @@ function isBeingRevised({ reason }: Decision): boolean {
   return reason === 'GrantRevised' || reason === 'RevisionPending';
 }
 
-/** Returns a phrase that names the priority of `best` as the cause if, without this priority, a rival would win. */
+/** Names the priority of `best` as the cause if a rival would win with this priority; otherwise returns ''. */
 function forItsPriority(best: LeaseCandidate, strategy: string, rivals: readonly Standing[]): string {
   const order = strategies.get(strategy);
   const { priority } = best;

@@ -45,7 +45,7 @@ export function plannedChanges(
 /**
  * Parses the value of `--rollout`, `name=binary/emulation`. The rolling update replaces the candidate with that name,
  * and all candidates whose names start with that name and a dash.
- * @throws {SettingsError} if `text` is invalid.
+ * @throws {SettingsError} if `text` is invalid or matches no candidate.
  */
 export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput) {
   const problem = problemWith('--rollout', text, 'scheduler=1.37.0/1.36.0');
@@ -59,7 +59,6 @@ export function plannedRollout(text: string, { namespace, name: lease, candidate
 /** A rolling update. One at a time, it replaces the candidates in `names` by candidates with the new versions. */
 export type Rollout = ReturnType<typeof plannedRollout>;
 
-/** The forecast of a rolling update under one strategy. */
 export type RolloutForecast = ReturnType<typeof forecastRollout>[number];
 
 /** Simulates a rolling update once for each registered strategy, as if all candidates asked for that strategy. */

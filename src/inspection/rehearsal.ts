@@ -13,8 +13,8 @@ import { InMemoryElection } from './in-memory-election.ts';
 
 export type Rehearsal = ReturnType<Rehearsing['result']>;
 
-// All programs use the defaults of client-go's elector: a leader renews every 2 s, and a Lease lasts 15 s. In reality,
-// an elector that does not lead polls every 2 to 4.4 s; here, every 2 s. A candidate answers a ping after 50 ms.
+// The simulated programs use client-go's defaults: a leader renews every 2 s, and a Lease lasts 15 s. Only the polls of
+// other electors differ: every 2 s instead of every 2 to 4.4 s. A candidate answers a ping after 50 ms.
 const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
@@ -282,7 +282,6 @@ class Rehearsing {
   }
 }
 
-/** Describes the effect of a write. */
 function stepOf(action: CreateLease | UpdateLease | DeleteCandidate): string {
   switch (action.kind) {
     case 'CreateLease':

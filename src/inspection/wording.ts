@@ -88,7 +88,7 @@ export function adviceOn(reason: Reason): string | undefined {
   return advice[reason] ?? lasting;
 }
 
-/** Returns advice about a reason that always shows a problem; undefined if the reason is normal during an election. */
+/** Returns advice about a reason that always shows a problem; undefined for all other reasons. */
 export function adviceOnTrouble(reason: Reason): string | undefined {
   return advice[reason];
 }
@@ -104,7 +104,7 @@ export const stateTexts: Readonly<Record<CandidateState, string>> = {
   Deleting: 'is being deleted',
 };
 
-/** The explanation of each value of `CandidateAccount.lostBy`. */
+/** Explains the values of `CandidateAccount.lostBy`. */
 export const lossTexts: Readonly<Record<string, string>> = {
   ...stateTexts,
   LowerPriority: 'its priority is lower',

@@ -12,7 +12,6 @@ import { humanDuration } from '../support/text.ts';
 import { type Selection, selectCandidates, setPriority, unsetPriority } from './candidates.ts';
 import { leaderOf, obstacleAbove, obstacleTo, priorityAbove, reasonToStay } from './prospects.ts';
 
-/** What the commands that move leaders need. */
 export interface MoveRequest extends ClusterScope {
   readonly lockNamespace: string;
   /** How long the priority lasts that the command sets, in milliseconds. */
@@ -28,7 +27,7 @@ interface TransferOutcome {
   readonly lease: string;
   readonly candidate: string;
   readonly leads: boolean;
-  /** The former leader; undefined if there was none. */
+  /** The leader before the transfer; undefined if there was none. */
   readonly formerLeader: string | undefined;
   /** The new priority; undefined if none was set, or if it was removed again. */
   readonly priority: number | undefined;
@@ -41,8 +40,8 @@ interface TransferOutcome {
 const LOOK_PERIOD_MS = 1000;
 
 /**
- * Gives a candidate the highest priority of its Lease, and waits until the candidate leads. If the candidate does not
- * lead, reports why. If the candidate cannot lead, writes no priority, or removes the priority again.
+ * Gives a candidate the highest priority of its Lease, and waits until the candidate leads, or until the timeout. If
+ * the candidate cannot lead, writes no priority, or removes the priority again.
  * @throws the errors of the client.
  */
 export async function transferLease(
@@ -131,7 +130,7 @@ const DRAINED = -1000;
 
 /**
  * Sets a low priority on the selected candidates. Then waits until other candidates lead their Leases, or until the
- * timeout. Reports each Lease whose leader has not changed, with the reason.
+ * timeout. Reports the new leader of each Lease, or why the leader stays.
  * @throws the errors of the client.
  */
 export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {

@@ -19,7 +19,7 @@ export function priorityAbove({ candidates }: ElectionInput, name: string): numb
   return highest === LARGEST ? undefined : highest + 1;
 }
 
-/** Returns the leader: the holder, if it has renewed its grant (rule 12). Undefined if the Lease has no leader. */
+/** Returns the leader: a valid holder that has renewed the Lease since acquireTime (rule 12). Otherwise undefined. */
 export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   const { lease } = input;
   const tenure = surveyTenure(input, now.monotonic);
@@ -73,7 +73,7 @@ export function reasonToStay(
   return `no other candidate can lead; ${listed(others.map(({ candidate, state }) => `${candidate.name} is ${state}`))}`;
 }
 
-/** Returns why priorities have no effect in this cluster; undefined if they have an effect. */
+/** Returns why priorities have no effect in this cluster; undefined if no cause is known. */
 export function obstacleAbove(lock: LockHolder): string | undefined {
   if (lock.kind === 'none') return 'no coordinator is running; doctor says more';
   if (lock.kind === 'builtIn') {

@@ -21,7 +21,7 @@ export interface KnownLabels {
   readonly carriers: readonly PodReference[];
   /** The Pods that may have the label, because the result of their last write is unknown. */
   readonly doubtful: readonly PodReference[];
-  /** The leader when the labels were last written; undefined if this process knows the labels only from a list. */
+  /** The leader when the labels were last written; undefined if there was none, or if the labels come from a list. */
   readonly holder?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export function leadershipOf(input: ElectionInput, at: Instant): Leadership | un
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };
 }
 
-/** Returns the writes after which only the leader's Pod has the label. Removals come first. */
+/** Returns the writes after which only the leader's Pod has the label; none if the same leader's Pod is unknown now. */
 export function decideLabels(known: KnownLabels, leadership: Leadership | undefined): readonly LabelWrite[] {
   const pod = leadership?.pod;
   const isOutOfSight = leadership && !pod && leadership.holder === known.holder;

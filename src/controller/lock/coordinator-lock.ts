@@ -26,10 +26,7 @@ import {
 } from './lock-settings.ts';
 import type { LockCall } from './lock-storage.ts';
 
-/**
- * Maximum random addition to the retry period, as a share of this period, so that replicas that started together do not
- * send all their requests together.
- */
+/** Maximum random addition to the retry period, as a share of it, so that replicas do not send requests together. */
 const JITTER = 0.1;
 
 const FORCE_BACKOFF = {
@@ -99,7 +96,7 @@ export class CoordinatorLock {
 
   /** Whether a write may begin now. Becomes false as soon as another process may be the coordinator. */
   isActive(): boolean {
-    // Refresh the state now, because the timer may be late. A caller that gets false relies on the call of `onChange`.
+    // Refresh the state now, because the timer may be late: `onChange` must be called before this returns false.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
     if (this.#state.kind !== 'active') return false;
     this.#writesEndBy = this.#options.clock.now() + LONGEST_WRITE_MS;
@@ -223,7 +220,7 @@ export class CoordinatorLock {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Releases the Lease if we still hold it. */
+  /** Gives up the lock if we still hold it. */
   async #writeRelease(): Promise<void> {
     await this.#refresh();
     if (this.#observation?.record?.holder !== this.#options.identity) return;

@@ -73,8 +73,8 @@ function isTakenEarly(
 }
 
 /**
- * Whether the holder itself released the lock: another client may have emptied the Lease instead. A release by one of
- * our replicas is always genuine, because our replicas release only their own lock.
+ * Whether `record` counts as a release by the holder, not as a Lease that another client emptied. A release by one of
+ * our replicas always counts, because our replicas release only their own lock.
  */
 function isHoldersRelease(record: LockRecord, previous: LockObservation | undefined): boolean {
   if (!isReleased(record)) return false;
@@ -85,8 +85,8 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
 }
 
 /**
- * Returns until when a foreign former holder may release the lock of another holder: for two lease durations after its
- * loss, because its process may be paused.
+ * Returns until when a foreign former holder may release the lock of another holder: two lease durations after it lost
+ * the lock, because its process may be paused. Undefined if there was no such holder.
  */
 function doubtAfter(
   previous: LockObservation | undefined,

@@ -13,13 +13,13 @@ export const RETRY_PERIOD_MS = 2000;
 export type LockEvent =
   | { readonly kind: 'claimedByForce'; readonly from: string }
   /**
-   * We have lost the lock. `by`: the new holder, or '' if the Lease was emptied or deleted. `forceAgainInMs`: the delay
-   * before we may claim the lock by force again.
+   * We have lost the lock. `by`: the new holder, or '' if the Lease was emptied or deleted. `forceAgainInMs`: if the
+   * new holder is foreign, the delay before we may claim the lock by force.
    */
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
   /** We release the lock because we cannot coordinate. */
   | { readonly kind: 'letGo' }
-  /** A request for the lock failed. If the error is a conflict: a single conflict is normal, repeated ones are not. */
+  /** A request for the lock failed. A single conflict is normal, repeated conflicts are not. */
   | { readonly kind: 'callFailed'; readonly call: LockCall; readonly error: unknown };
 
 export interface CoordinatorLockOptions {
@@ -28,7 +28,7 @@ export interface CoordinatorLockOptions {
   readonly identity: string;
   /** Whether to take the lock by force from a holder without our prefix. */
   readonly takeOver: boolean;
-  /** While this returns false, we do not claim the lock, and release a lock that we hold after RENEW_DEADLINE_MS. */
+  /** While this returns false, we do not claim the lock. After RENEW_DEADLINE_MS, we release a lock that we hold. */
   readonly canCoordinate?: () => boolean;
   /** Called when the kind, holder or activeAt of the state changes. Must not throw. */
   readonly onChange?: (state: LockState) => void;
@@ -47,7 +47,7 @@ export interface CoordinatorLockOptions {
 export const LONGEST_WRITE_MS = 3500;
 
 /**
- * - `standby`: another of our replicas holds the lock, or no holder is known.
+ * - `standby`: none of the other states, for example while another of our replicas holds the lock.
  * - `waiting`: a holder without our prefix holds the lock.
  * - `settling`: this replica holds the lock, but a former holder may still act.
  * - `active`: this replica may write.
