@@ -25,7 +25,7 @@ export default defineConfig({
       'test/controller/memory.test.ts',
     ],
     // It takes as long as a third of all others.
-    testNamePattern: /^(?!.*asks silent ones in turn, ever more rarely)/,
+    testNamePattern: /^(?!.*pings silent candidates in rounds with growing pauses)/,
     setupFiles: ['test/mutation/fewer-examples.ts'],
     pool: 'threads',
     isolate: false,

@@ -11,8 +11,8 @@ import { changeEvents, nameCandidates, nameSome } from '../telemetry/lease-event
 import type { Tell } from './demo-state.ts';
 
 /**
- * Returns an observer that reports a coordinator's decisions, writes and errors. If consecutive decisions about one
- * Lease have the same reason and write nothing, only the first of these decisions is reported.
+ * Returns an observer that reports a coordinator's decisions, writes and errors. If a decision only pings or does
+ * nothing, the observer reports it only if the reason has changed since the last report about the Lease.
  * @param ownLease the Lease of the demo. Reports omit its name.
  */
 export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): ObserveController {
@@ -58,8 +58,8 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
 }
 
 /**
- * Describes what a decision does, in the words of the Events, or what the Lease waits for. If the decision chooses a
- * candidate, adds why the other candidates were not chosen.
+ * Describes what a decision does, in the words of the Events. If the decision does nothing, says what the Lease waits
+ * for, or explains the reason. If the decision chooses a candidate, adds why the others were not chosen.
  */
 export function describeDecision(decision: Decision, input: ElectionInput, now: Now): string {
   const { actions, reason } = decision;

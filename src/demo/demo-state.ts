@@ -24,9 +24,9 @@ export interface LeaseState {
 }
 
 /**
- * The condition of a candidate. It depends on the program of the candidate and on the Lease, and is otherwise the state
- * of the candidate in the election. `yielding`: the candidate still leads, but no longer renews, because another
- * candidate is preferred. `elected`: the candidate holds the Lease, but has not taken up its grant.
+ * The condition of a candidate. If neither its program nor the Lease shows one of the first six conditions, the
+ * condition is the candidate's state in the election. `yielding`: the candidate still leads, but no longer renews,
+ * because another candidate is preferred. `elected`: the candidate holds the Lease, but has not taken up its grant.
  */
 export type Condition =
   | 'leading'

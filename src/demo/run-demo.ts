@@ -24,9 +24,7 @@ import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
 import { runTour, tourScript } from './tour.ts';
 
-/**
- * The timing of the sample candidates. The times are shorter than usual, so that a failover takes only a few seconds.
- */
+/** The timing of the sample candidates. Shorter than usual, so that a failover takes only a few seconds. */
 const TIMING: SampleTiming = {
   leaseDurationMs: 4000,
   renewDeadlineMs: 2000,
@@ -163,7 +161,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   linux: ['xdg-open'],
 };
 
-/** Returns the command that opens `url` in a browser; undefined without a desktop, for example in CI or over SSH. */
+/** Returns the command that opens `url` in a browser; undefined if no browser can or should open. */
 export function openerFor(url: string, env: Environment, system = platform()): readonly string[] | undefined {
   const isElsewhere = env['CI'] || env['SSH_CONNECTION'] || env['SSH_TTY'] || env['BROWSER'] === 'none';
   const hasScreen = system !== 'linux' || env['DISPLAY'] || env['WAYLAND_DISPLAY'];
@@ -171,7 +169,7 @@ export function openerFor(url: string, env: Environment, system = platform()): r
   return isElsewhere || !hasScreen || !opener ? undefined : [...opener, url];
 }
 
-/** Opens `url` in a browser if there is a desktop. Ignores errors, because the URL is also on the screen. */
+/** Opens `url` in a browser, if {@link openerFor} finds a command. Ignores errors: the URL is also on the screen. */
 function openBrowser(url: string, env: Environment): void {
   const [command, ...args] = openerFor(url, env) ?? [];
   if (command === undefined) return;

@@ -24,10 +24,7 @@ export class TourError extends Error {
 
 const LOOK_MS = 50;
 
-/**
- * Timeout of a step, in addition to one Lease duration, in milliseconds. It is long, because a coordinator that starts
- * may first wait for a former holder (rule 8).
- */
+/** The timeout of a step is one Lease duration plus this time, in milliseconds. */
 const SLACK_MS = 30_000;
 
 interface TourParts {
@@ -57,7 +54,7 @@ export async function runTour(parts: TourParts): Promise<void> {
 }
 
 /**
- * Returns the steps of the tour: elect, failover, preempt, conflict, recovery. The steps name the sample candidates.
+ * Returns the steps of the tour: elect, failover, preempt, conflict, recovery.
  * @param start starts the world with its three candidates.
  */
 export function tourScript(start: () => Promise<void>): readonly TourStep[] {

@@ -21,10 +21,7 @@ export function createBoard(clock: Clock, source: LeaseSource) {
   const rows = new Map<LeaseKey, { readonly text: string; readonly isHeld: boolean }>();
   const stale = new Set(source.coordinatedLeases());
   const deadlines = new DeadlineHeap();
-  /**
-   * The sum of this offset and an instant is a time in milliseconds since the Unix epoch. The offset is constant, so
-   * that the times in an unchanged entry stay equal.
-   */
+  /** Instant + offset = Unix time in ms. The offset is constant, so that the times in an unchanged entry stay equal. */
   const wallOffsetMs = wallMs(clock) - clock.now();
   let isLoaded = false;
 
@@ -48,15 +45,13 @@ export function createBoard(clock: Clock, source: LeaseSource) {
   return {
     rows,
     /**
-     * Call this when something about the Lease may have changed. The next `refresh` then updates the entry of the
-     * Lease.
-     * @param isRenewalOnly true if the only change is a renewal by the holder. A renewal does not change the entry of a
-     * held Lease.
+     * Marks the entry of a Lease as outdated.
+     * @param isRenewalOnly true if the holder only renewed the Lease. The entry of a held Lease then stays the same.
      */
     touch(key: LeaseKey, isRenewalOnly = false): void {
       if (!isRenewalOnly || rows.get(key)?.isHeld === false) stale.add(key);
     },
-    /** Updates up to `count` entries that may be outdated. Returns the Leases whose entries were changed or deleted. */
+    /** Updates up to `count` outdated entries. Returns the Leases whose entries were changed, created or deleted. */
     refresh(count: number): readonly LeaseKey[] {
       const now = { monotonic: clock.now(), wall: clock.wallTime() };
       let due = deadlines.popDue(now.monotonic);
@@ -73,14 +68,14 @@ export function createBoard(clock: Clock, source: LeaseSource) {
     get isStale(): boolean {
       return stale.size > 0;
     },
-    /** Whether all Leases that existed when the board was created have an entry. */
+    /** Whether the board has read every Lease that existed when the board was created. */
     get isLoaded(): boolean {
       return isLoaded;
     },
   };
 }
 
-/** Reasons for which `waitingFor` contains a countdown in seconds. The entry is then built again every second. */
+/** Reasons with a countdown in seconds in `waitingFor`. An entry with such a reason is built again every second. */
 const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate', 'LeaseFenced']);
 const COUNTDOWN_MS = 1000;
 
@@ -88,9 +83,9 @@ const COUNTDOWN_MS = 1000;
 export const MAX_CANDIDATES = 100;
 
 /**
- * Builds the entry of a Lease, using the controller's own decision function. The returned `until` is the time at which
- * the entry becomes outdated even if nothing changes.
- * @param wallOffsetMs the sum of this offset and an instant is a time in milliseconds since the Unix epoch.
+ * Builds the entry of a Lease, using the controller's own decision function. At `until`, the entry becomes outdated
+ * even if the Lease and its candidates have not changed. `until` is undefined if there is no such time.
+ * @param wallOffsetMs instant + offset = Unix time in ms
  */
 export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: number) {
   const { namespace, name } = input;

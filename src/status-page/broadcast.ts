@@ -25,28 +25,22 @@ export interface Sink {
 /** Maximum number of open streams. Further pages are refused, and retry later. */
 export const MAX_READERS = 16;
 const TICK_MS = 250;
-/**
- * Pause before the next call of `turn` while more work waits, in milliseconds. In this pause, the process can do other
- * work, such as elections.
- */
+/** Pause between two calls of `turn` while more work waits, in milliseconds. Elections can run in the pause. */
 const PAUSE_MS = 5;
-/**
- * Maximum number of Leases that one call of `turn` handles. This takes a few milliseconds, so that elections do not
- * have to wait.
- */
+/** Maximum number of Leases that one call of `turn` updates, or sends to one reader. Elections wait during the call. */
 const LEASES_PER_TURN = 200;
 const BEAT_MS = 10_000;
 /** While a reader has more unsent bytes than this, the broadcast sends no messages to this reader. */
 const MAX_UNSENT_BYTES = 512 * 1024;
-/** A reader that has too many unsent bytes for this time is disconnected, in milliseconds. */
+/** Time in milliseconds after which a reader with too many unsent bytes is disconnected. */
 const MAX_STALL_MS = 30_000;
 
 export type Broadcast = ReturnType<typeof createBroadcast>;
 
 /**
- * Sends the board to all readers, which are the open pages: first the complete board, then the changes, four times a
- * second. A message contains the current state of a Lease, so a slow reader only misses intermediate states. Without
- * readers, the broadcast does no work.
+ * Sends the Leases, the elections and the state of the replica to all readers, which are the open pages: first
+ * everything, then the changes. A message contains the current state of a Lease, so a slow reader only misses
+ * intermediate states. Without readers, the broadcast does no work.
  */
 export function createBroadcast(parts: BroadcastParts) {
   const { clock, source, state, onError } = parts;
@@ -90,10 +84,7 @@ export function createBroadcast(parts: BroadcastParts) {
   }
 
   return {
-    /**
-     * Call this when something about the Lease may have changed. The entry of the Lease is then updated.
-     * @param isRenewalOnly true if the only change is a renewal by the holder.
-     */
+    /** Call this when a Lease may have changed. `isRenewalOnly`: the holder has only renewed the Lease. */
     touch(key: LeaseKey, isRenewalOnly = false): void {
       board?.touch(key, isRenewalOnly);
     },
@@ -118,10 +109,7 @@ type Reader = ReturnType<typeof startReader>;
 
 /** Starts a stream to a reader. Keeps track of the changes that were not yet sent to this reader. */
 function startReader(sink: Sink, { clock, hello, electionsAfter }: BroadcastParts, keys: Iterable<LeaseKey>) {
-  /**
-   * The keys of the Leases that have changed since this reader last got them. Only keys are stored, so that a slow
-   * reader needs little memory.
-   */
+  /** Leases that have changed since this reader last got them. Only keys, so that a slow reader needs little memory. */
   const pending = new Set(keys);
   let isComplete = false;
   let sentState = '';
@@ -184,9 +172,7 @@ function startReader(sink: Sink, { clock, hello, electionsAfter }: BroadcastPart
       if (clock.now() - wroteAt >= BEAT_MS) sendBeat();
       return true;
     },
-    /**
-     * Ends the stream. Closes the connection of a slow reader at once, because its unsent bytes would delay the end.
-     */
+    /** Ends the stream. Closes the connection of a slow reader at once: its unsent bytes would delay the end. */
     end: () => (hasRoom() ? sink.end() : sink.destroy()),
   };
 }

@@ -30,20 +30,14 @@ interface StatusPageParts extends Pick<HelloMessage, 'version' | 'namespaces' | 
 const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 
-/**
- * Time that a watch usually needs at most to start again, in milliseconds. If a watch is interrupted for longer, the
- * page warns that its data may be outdated.
- */
+/** A watch usually restarts within this time, in ms. After a longer interruption, the page shows a warning. */
 const WATCH_RESTART_MS = 3000;
 
-/**
- * The answer to a request whose Host header is a public name. kubectl proxy may cause such a request: the Host header
- * is then the name of the API server.
- */
+/** The answer if the Host header is a public name. Through kubectl proxy, the header is the name of the API server. */
 const NOT_ALLOWED_HOST =
   'ask for this page by an address, or by a name that is not public, as through kubectl port-forward\n';
 
-/** These headers let the page load only its own files and its stream, and forbid it to insert text as markup. */
+/** Security headers. For example, the page may load only its own files, and may not insert text as markup. */
 const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -77,7 +71,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
   const assets = loadAssets();
   let broadcast: Broadcast | undefined;
   let api: StateMessage['api'] = 'unknown';
-  /** When the caches stopped getting changes: on the monotonic clock (`since`) and in Unix time in ms (`at`). */
+  /** The last reported interruption: its start on the monotonic clock (`since`), and in Unix time in ms (`at`). */
   let blind: { readonly since: Instant; readonly at: number } | undefined;
 
   function sight(controller: WatchedCoordinator['controller']) {
@@ -85,7 +79,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
-    // Compute `at` only once: the two clocks drift apart, and each new value would be sent to the pages as a change.
+    // Compute `at` once per interruption: the monotonic and the wall clock drift apart, and pages get each new value.
     if (blind?.since !== since) blind = { since, at: Math.round(wallMs(clock) - blindMs) };
     return { hasSynced, blindSince: blind.at };
   }
@@ -96,7 +90,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
       'Content-Type': 'text/event-stream; charset=utf-8',
       // Tell proxies not to buffer the stream.
       'X-Accel-Buffering': 'no',
-      // Without this header, a server that closes would wait for the next request of this connection.
+      // Without this header, the connection would stay open after the stream, and delay the closing of the server.
       Connection: 'close',
       Vary: 'Accept-Encoding',
       ...(isCompressed && { 'Content-Encoding': 'gzip' }),
@@ -108,7 +102,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
     response.flushHeaders();
     const sink = isCompressed ? compressedTo(response) : response;
     const leave = broadcast?.join(sink);
-    // Refuse with a complete answer, not with an error: after an error, an EventSource does not reconnect on its own.
+    // Refuse with a short stream, not with an error status: after an error status, an EventSource does not reconnect.
     const refusal: Messages['refused'] = { why: `${MAX_READERS} pages are open already` };
     if (!leave) sink.end(`retry: ${REFUSED_RETRY_MS}\nevent: refused\ndata: ${pageJson(refusal)}\n\n`);
     response.once('close', () => leave?.());
@@ -141,7 +135,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
         default:
       }
     },
-    /** Sets the coordinator whose Leases the page shows. Before this call, the page gets no data. */
+    /** Sets the coordinator whose Leases the page shows. Before this call, every stream is refused. */
     watch({ controller, lock }: WatchedCoordinator): void {
       broadcast = createBroadcast({
         clock,
@@ -172,16 +166,14 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
   };
 }
 
-/** The explanations of all words that the page shows. */
+/** Advice on reasons, the meaning of each candidate state, and an explanation of each value of `lostBy`. */
 export const catalogue: Pick<HelloMessage, 'advice' | 'states' | 'losses'> = {
   advice: Object.fromEntries(reasons.map((reason) => [reason, adviceOn(reason)])),
   states: stateTexts,
   losses: lossTexts,
 };
 
-/**
- * Returns a stream that compresses messages. It flushes after each message, so that the page gets the message at once.
- */
+/** Returns a stream that compresses messages, and flushes each message, so that the page gets the message at once. */
 function compressedTo(response: ServerResponse): Gzip {
   const gzip = createGzip({ level: LEVEL, flush: constants.Z_SYNC_FLUSH });
   pipeline(gzip, response, () => {});

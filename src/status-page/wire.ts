@@ -22,10 +22,7 @@ export interface Messages {
   readonly refused: { readonly why: string };
 }
 
-/**
- * The first message of a connection. Explains the words of the later messages. Data from an earlier connection may be
- * outdated.
- */
+/** The first message of a connection. Explains the words of the later messages. */
 export interface HelloMessage {
   readonly version: string;
   /** When this replica started. The replica does not know earlier elections. */
@@ -55,27 +52,22 @@ export interface StateMessage {
   readonly blindSince?: number | undefined;
 }
 
-/**
- * A summary of the state of a Lease, a candidate or an election. Each tone has its own colour and shape on the page.
- */
+/** Summarises the state of a Lease, a candidate or an election. Each tone has its own colour and shape on the page. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
-/**
- * The state of a Lease. Contains times instead of ages, so that the entry of an unchanged Lease stays equal and is not
- * sent again.
- */
+/** The state of a Lease. Contains times, not ages, so that an unchanged entry stays equal and is not sent again. */
 export interface LeaseEntry
   extends Pick<LeaseStatus, 'holder' | 'isHeld' | 'preferredHolder' | 'strategy' | 'reason'> {
   readonly key: string;
   /** Whether the Lease has candidates but no valid holder. */
   readonly isUnled: boolean;
-  /** When the Lease lost its leader; absent if the Lease has a leader, or if the replica did not see the loss. */
+  /** When the Lease lost its holder; absent if `isUnled` is false, or if the replica did not see the loss. */
   readonly unledSince?: number | undefined;
   readonly tone: Tone;
   readonly waitingFor?: string | undefined;
   readonly verdict: string;
   readonly transitions: number;
-  /** The candidates, the best one first. At most 100, because a page cannot show more. */
+  /** The best candidates, the best one first. At most `MAX_CANDIDATES`. */
   readonly candidates: readonly CandidateEntry[];
   /** Number of all candidates, including the candidates that are not in `candidates`. */
   readonly total: number;
@@ -93,9 +85,7 @@ export interface CandidateEntry
   readonly renewedAt: number;
 }
 
-/**
- * A recent event of the page's timeline: a write that succeeded, the beginning of a problem, or the end of a conflict.
- */
+/** An entry of the timeline: a successful write except a ping, the beginning of a problem, or the end of a conflict. */
 export interface ElectionEntry {
   /** The number of the entry. Entries are numbered from 1, without gaps. */
   readonly id: number;
@@ -117,12 +107,12 @@ export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
   return Number(clock.wallTime() / 1000n);
 }
 
-/** JSON with at most this number of characters is not searched for long texts, because it is small anyway. */
+/** Long texts in JSON with at most this number of characters may stay: the JSON is small anyway. */
 const LARGE = 4 * 1024;
 
 /**
- * Encodes a message as JSON. Shortens long texts, except in small messages. Escapes characters that hide or reverse
- * text.
+ * Encodes a message as JSON. Escapes characters that hide or reverse text, and shortens long texts. Leaves a small
+ * message without such characters unchanged.
  */
 export function pageJson(value: object): string {
   const json = JSON.stringify(value);

@@ -45,10 +45,7 @@ export interface ReportParts {
   readonly recordEvent?: ((event: LeaseEvent) => void) | undefined;
 }
 
-/**
- * Turns decisions and writes into log lines, metrics and Events. Logs failed writes, successful writes other than
- * pings, and each problem of a Lease once, when the problem begins.
- */
+/** Turns decisions and writes into log lines, metrics and Events. */
 export function createDecisionReport(parts: ReportParts) {
   const { logger, now, isDryRun, recordEvent = () => {} } = parts;
   const metrics = parts.metrics.elections;
@@ -196,8 +193,8 @@ function describeAction(action: Action): string {
 }
 
 /**
- * Describes the proof that the holder had ended, or the proof that was missing, so that the Lease had to expire (rule
- * 17). Returns undefined if the decision has another reason, or if this process does not watch Pods.
+ * For `HolderEnded` and `LeaseExpired`, describes the proof that the holder has ended, or why there is no proof (rule
+ * 17). Returns undefined for other reasons, or if this process did not look for a proof.
  */
 function describeEnd({ reason }: Decision, input: ElectionInput): string | undefined {
   if (reason !== 'LeaseExpired' && reason !== 'HolderEnded') return undefined;

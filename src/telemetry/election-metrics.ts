@@ -12,10 +12,7 @@ export const ELECTION_BUCKETS_SECONDS = [
 
 const ACTIONS: readonly Action['kind'][] = ['CreateLease', 'UpdateLease', 'PingCandidate', 'DeleteCandidate'];
 
-/**
- * Reasons for which the coordinator removes a preferredHolder before the preferred candidate leads. After such a
- * failure, the coordinator sets a preferredHolder only after a backoff.
- */
+/** Reasons for which the removal of a preferredHolder can count as a failed preemption (rule 7). */
 const PREEMPTION_FAILURES: readonly Reason[] = [
   'PreferredHolderGone',
   'PreferredHolderSilent',
@@ -92,16 +89,11 @@ export function createElectionMetrics(registry: Registry) {
  */
 const SURVEY_AGE_MS = 1000;
 
-/**
- * Registers the gauges that count Leases and candidates. A scrape surveys all Leases, unless the last survey is recent.
- */
+/** Registers gauges that count Leases and candidates. A scrape surveys all Leases, unless the last survey is recent. */
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /**
-   * For each Lease that this process did not see lose its leader: when a survey first found that the Lease has no
-   * leader.
-   */
+  /** For each Lease that this process did not see lose its leader: when a survey first found no leader. */
   let foundUnled = new Map<string, Instant>();
 
   const current = sharedWhileRunning(async () => {

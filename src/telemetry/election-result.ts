@@ -27,7 +27,7 @@ export const electionResults = {
 
 export type ElectionResult = keyof typeof electionResults;
 
-/** Returns the result of an election if the writes of its decision succeed; undefined if the decision has no result. */
+/** Returns the result of the election that this decision ends if its writes succeed; undefined if there is none. */
 export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
   const grant = grantOf(decision);
   if (grant) return grant.revises ? 'revised' : 'granted';
@@ -56,7 +56,7 @@ export function isSkewPrevention(decision: Decision): boolean {
   });
 }
 
-/** The last moment at which a decision found that an election was not needed or not possible. */
+/** The last known moment at which an election was not needed or not possible. */
 interface Rest {
   readonly at: Instant;
   /** True if an election was not possible, for example because there were no candidates. */
@@ -80,9 +80,7 @@ export function createElectionTimer() {
         courses.set(key, { rest, neededSince: neededSince ?? needSince(rest, input, at), decidedAt: at });
       else courses.set(key, { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at });
     },
-    /**
-     * Returns the durations of an election that this write has completed; undefined if the write completes no election.
-     */
+    /** Returns the durations of the election that a write has completed; undefined if it has completed no election. */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant) {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
@@ -93,9 +91,8 @@ export function createElectionTimer() {
         /** Time from the moment when an election was needed and possible until the decision. */
         needToDecisionMs: decidedAt - neededSince,
         /**
-         * Time from the expiry of the Lease until the new holder; undefined without an expiry. If no candidate could be
-         * elected at the expiry, the time starts when a candidate can be elected. If an election was needed before the
-         * expiry, because of a better candidate, the time still starts at the expiry.
+         * Time from the expiry of the Lease until the grant; undefined without an expiry. If no candidate could be
+         * elected at the expiry, the time starts when a candidate can be elected.
          */
         expiryToHolderMs:
           expiredAt === undefined ? undefined : at - Math.max(expiredAt, rest ? neededSince : expiredAt),

@@ -16,7 +16,7 @@ interface EventRecorderParts {
   /** The host name of this replica. Each Event contains it as the host of its `source`. */
   readonly host: string;
   readonly onEnd: (result: EventResult) => void;
-  /** Called when the write of an Event has failed. The recorder does not retry the write. */
+  /** Called for each failed write, unless the recorder stops or the namespace is deleted. The write is not retried. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -120,7 +120,7 @@ export function createEventRecorder({ client, clock, host, onEnd, onFailure }: E
   }
 
   return {
-    /** Queues an Event, or drops it because of a limit. Returns at once and does not throw. */
+    /** Queues an Event. Drops an Event if a limit is reached or after `stop`. Returns at once and does not throw. */
     record(event: LeaseEvent): void {
       if (closing.signal.aborted || !correlator.admits(event, clock.now())) {
         onEnd('dropped');
@@ -159,10 +159,7 @@ export function createEventCorrelator() {
   const takeToken = createRateLimits(LEASE_RATE, REMEMBERED);
   const events = createRecentMap<{ readonly name: string; readonly count: number }>(REMEMBERED);
   return {
-    /**
-     * Takes one token from the rate limit of the Event's Lease. Returns false if no token is left: the Event is
-     * dropped.
-     */
+    /** Takes a token from the rate limit of the Event's Lease. Returns false if no token is left. */
     admits: ({ lease }: LeaseEvent, at: Instant): boolean =>
       takeToken(leaseKey(lease.namespace, lease.name), at),
     /** Returns the name and the count of the earlier Event with the same content; undefined if there is none. */
@@ -219,10 +216,7 @@ function eventName(lease: string, suffix: string): string {
   return `${lease.slice(0, room).replace(/[-.]+$/, '')}.${suffix}`;
 }
 
-/**
- * Whether the write of an Event failed because the namespace is gone or is being deleted. The recorder does not report
- * such a failure.
- */
+/** Whether the write of an Event failed because the namespace is gone or is being deleted. */
 function isNamespaceGoing(error: unknown): boolean {
   return hasStatus(error, 404) || (hasStatus(error, 403) && error.message.includes('is being terminated'));
 }

@@ -30,9 +30,7 @@ export interface LeaseEvent {
   };
   readonly type: 'Normal' | 'Warning';
   readonly reason: EventReason | Reason;
-  /**
-   * Contains nothing that changes with each repetition, such as the time, so that repeated Events have equal messages.
-   */
+  /** Contains nothing that changes with each repetition, so that repeated Events have equal messages. */
   readonly message: string;
 }
 

@@ -6,10 +6,7 @@ import type { Clock, Instant } from '../support/clock.ts';
  */
 type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => void;
 
-/**
- * Lines with one message may be logged `burst` times at once. After that, they may be logged `perSecond` times a
- * second.
- */
+/** A message may be logged `burst` times at once, and then `perSecond` times a second. */
 const RATE = { burst: 20, perSecond: 1 };
 
 /**
@@ -28,9 +25,9 @@ const MAX_MESSAGES = 100;
 const OTHERS = 'other messages';
 
 /**
- * Limits the log to a few lines per second. Each message may be written 20 times at once, and then once a second. Each
- * message has its own budget, so that a frequent message does not hide a rare one. Namespaces that were quiet for a
- * minute share a second budget, so that the lines of one namespace cannot suppress the lines of the others.
+ * Limits the log lines with each message: 20 at once, and then one a second. Each message has its own budget, so that a
+ * frequent message does not hide a rare one. For each message, the namespaces that were quiet for a minute share a
+ * second budget, so that the lines of one namespace cannot suppress the lines of the others.
  * @param tell is called ten seconds after the first dropped line, and again after further dropped lines. The caller
  * must not limit the line that `tell` writes.
  */

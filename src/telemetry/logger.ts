@@ -13,9 +13,7 @@ import { createLogBudget } from './log-budget.ts';
  */
 export type Logger = PinoLogger;
 
-/**
- * The root logger. Call `end` when the process ends: `end` reports the lines that were dropped and not yet reported.
- */
+/** The root logger. Call `end` when the process ends: `end` logs how many lines were dropped since the last report. */
 export interface RootLogger extends Logger {
   end(): void;
 }
@@ -64,9 +62,7 @@ export function createLogger(options: LoggerOptions): RootLogger {
   return Object.assign(logger, { end: () => budget?.tellNow() });
 }
 
-/**
- * Formats the field `err`. Omits the stack of an API or connection error, because the stack does not show the cause.
- */
+/** Formats the field `err`. Omits the stack of API and connection errors, because the stack does not show the cause. */
 function describeError(error: unknown): unknown {
   if (error instanceof ApiError) {
     const { name, message, method, path, status, reason, retryAfterMs } = error;

@@ -8,9 +8,7 @@ import { createElectionMetrics, registerSurveyMetrics } from './election-metrics
 import { instrumentsOf, type ScrapeSources } from './instruments.ts';
 import { createSchedulerMetrics } from './scheduler-metrics.ts';
 
-/**
- * All metrics of a replica. Each replica has its own registry, because in tests several replicas run in one process.
- */
+/** All metrics of a replica. Each replica has its own registry: in tests, several replicas run in one process. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Interval of the samples of the event-loop delay, in milliseconds. Not shorter: each sample wakes an idle process. */
@@ -82,9 +80,7 @@ const HOLDER_IN: Readonly<Record<LockState['kind'], string>> = {
 };
 const CALLS: readonly (LockCall | 'watch')[] = ['get', 'create', 'update', 'watch'];
 
-/**
- * Registers the metrics of the lock in `registry`. Until the first change, this replica counts as not holding the lock.
- */
+/** Registers the metrics of the lock. Until the first change, this replica counts as not holding the lock. */
 function createLockMetrics(registry: Registry, sources: ScrapeSources) {
   const { counter, gauge } = instrumentsOf(registry);
   const masterStatus = gauge(

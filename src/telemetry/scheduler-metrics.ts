@@ -5,9 +5,7 @@ import { instrumentsOf, type ScrapeSources } from './instruments.ts';
 
 const BUCKETS_SECONDS = [0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
-/**
- * The label of the `workqueue_*` metrics. Dashboards for Kubernetes controllers expect this label and these metrics.
- */
+/** The label that dashboards for Kubernetes controllers expect on the `workqueue_*` metrics. */
 const QUEUE = { name: 'leases' };
 const QUEUES = { name: ['leases'] };
 

@@ -4,10 +4,7 @@
  * @typedef {{ [E in Exclude<keyof Messages, 'refused'>]: (message: Messages[E]) => void }} Handlers
  */
 
-/**
- * After this time without a message, in milliseconds, the connection counts as lost. A working server sends a message
- * at least every 10 s.
- */
+/** The connection counts as lost after this time without a message, in ms. The server sends one at least every 10 s. */
 const LONGEST_SILENCE_MS = 25_000;
 const LOOK_MS = 1000;
 
@@ -20,12 +17,12 @@ const LOOK_MS = 1000;
 export function connect(handlers, onChange) {
   /** @type {EventSource | undefined} */
   let source;
-  /** When the server last sent data. */
+  /** When the last message arrived; initially when `connect` was called. A refusal does not count. */
   let heardAt = Date.now();
-  /** When the server last sent data, or when the last attempt to connect began, whichever is later. */
+  /** When the last message arrived, or when `open` was last called, whichever is later. */
   let silentSince = heardAt;
   let isLost = false;
-  /** Why the server refused the last connection; empty if the server did not refuse it. */
+  /** Why the server last refused a connection; empty before the first refusal and after any other message. */
   let why = '';
 
   function open() {

@@ -2,8 +2,8 @@ import { clockText, durationText } from './words.js';
 
 /**
  * The content of an element. A string is text, never markup. An array contains nodes and texts. A number is the time of
- * a `<time>` element, in milliseconds since the Unix epoch. `true` shows the element unchanged. Without content, the
- * element is hidden.
+ * a `<time>` element, in milliseconds since the Unix epoch. `true` shows the element unchanged. `undefined`,
+ * `false` and an empty text hide the element.
  * @typedef {string | number | boolean | undefined | readonly (Node | string)[]} Content
  * @typedef {Readonly<Record<string, Content>>} Parts contents of parts of an element, by CSS selector
  * @import { Tone } from '../wire.ts'
@@ -22,7 +22,7 @@ export function find(id) {
 }
 
 /**
- * Copies a template of index.html, and sets the contents of its parts.
+ * Returns a copy of a template in index.html, with the given contents and tone.
  * @type {(id: string, parts: Parts, tone?: Tone) => HTMLElement}
  */
 export function copy(id, parts, tone) {
@@ -34,8 +34,8 @@ export function copy(id, parts, tone) {
 }
 
 /**
- * Sets the contents of parts of an element. Does not write an unchanged text, because the browser would lay the text
- * out, and a screen reader would announce it, again.
+ * Sets the contents of parts of an element. Does not write an unchanged text: the browser would compute its layout
+ * again, and a screen reader would announce the text again.
  * @type {(element: Element, parts: Parts) => void}
  */
 export function fill(element, parts) {

@@ -5,9 +5,7 @@ import { candidateTone, splitKey, toneTexts } from './words.js';
 
 /** Number of rows that are rendered above the visible part, and also below it. */
 const OVERSCAN = 8;
-/**
- * Maximum number of dots in a row, one per candidate. If there are more candidates, the row shows only their number.
- */
+/** Maximum number of dots in a row, one per candidate. If there are more candidates, the row shows no dots. */
 const MOST_DOTS = 6;
 
 /**
@@ -117,7 +115,7 @@ export function leaseGrid(root, onOpen) {
       const index = entries.findIndex((entry) => entry.key === key);
       if (index >= 0) moveTo(index);
     },
-    /** Scrolls to the first Lease. The next rendering makes it the active Lease. */
+    /** Scrolls to the first Lease. The next call of `show` makes the first Lease active. */
     toTop() {
       root.scrollTop = 0;
       activeIndex = 0;

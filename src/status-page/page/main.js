@@ -21,7 +21,7 @@ const ANNOUNCE_MS = 800;
 
 /** The shown data, the newest election first. @type {Copy} */
 let known = { leases: new LeaseList(), elections: [], isComplete: false };
-/** The data that the latest connection has sent so far. When this data is complete, it replaces `known`. */
+/** The data that the latest connection has sent so far. Replaces `known` when complete, or if `known` is empty. */
 let arriving = known;
 /** @type {HelloMessage | undefined} */
 let words;
@@ -151,7 +151,7 @@ function close() {
   }
 }
 
-/** Schedules one rendering for all messages that arrive together. */
+/** Schedules a rendering for the next frame, unless one is scheduled already. */
 function plan() {
   if (isRenderPlanned) return;
   isRenderPlanned = true;

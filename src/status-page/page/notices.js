@@ -6,7 +6,7 @@ import { clockText } from './words.js';
  */
 
 /**
- * Returns the notices that say why the data on the page may be outdated or incomplete.
+ * Returns the notices about the connection, the API server and the state of the replica; none if all is well.
  * @param {Connection} connection
  * @param {StateMessage | undefined} state
  * @param {HelloMessage | undefined} words

@@ -14,8 +14,8 @@ let shownEntry;
 /**
  * Shows all information about one Lease.
  * @param {string} key
- * @param {LeaseEntry | undefined} entry undefined if the Lease does not exist
- * @param {boolean} isAllKnown true if the page has received every Lease
+ * @param {LeaseEntry | undefined} entry undefined if the page has no such Lease
+ * @param {boolean} isAllKnown true if the replica has read every Lease, and the page has received them
  * @param {readonly ElectionEntry[]} elections
  * @param {HelloMessage} words
  */
@@ -79,8 +79,8 @@ function candidateItem(candidate, { losses, states }) {
     '.value': String(priority),
     '.end': priorityUntil !== undefined,
     time: priorityUntil,
-    // `lostBy` is the candidate's state if this state excludes it, otherwise the criterion by which the candidate lost.
     '.why': lostBy === undefined ? 'the best candidate' : (losses[lostBy] ?? lostBy),
+    // If the candidate lost because of its state, '.why' explains the state already.
     '.state': state === lostBy ? `${state}.` : `${state}: ${states[state]}.`,
     '.ago': [elapsedSince(renewedAt)],
   };
@@ -88,9 +88,8 @@ function candidateItem(candidate, { losses, states }) {
 }
 
 /**
- * Returns a function that shows elections in the timeline of a section, newest first. The function creates the item of
- * an election only once, even if a new connection sends the election again, so that the item keeps its focus and stays
- * open.
+ * Returns a function that shows elections in the timeline of a section, newest first. If a new connection sends an
+ * election again, the function keeps the item of the election, so that the item keeps its focus and stays open.
  * @param {Element} section
  */
 export function electionList(section) {

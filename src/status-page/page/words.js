@@ -28,7 +28,7 @@ export function electionTone({ what, isWarning }) {
 }
 
 /**
- * Formats versions: `1.36.0`, or `1.36.0 as 1.35.0` if they differ.
+ * Formats the binary and the emulation version: `1.36.0` if they are equal, otherwise `1.36.0 as 1.35.0`.
  * @param {Pick<CandidateEntry, 'binary' | 'emulation'>} candidate
  */
 export function versionText({ binary = 'no version', emulation = 'none' }) {
