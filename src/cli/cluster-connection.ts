@@ -63,7 +63,7 @@ export const NOT_SERVED =
 
 /**
  * Finds an election by the name of its Lease.
- * @throws {Error} if there is no such election. The message names the other namespaces with a Lease of that name.
+ * @throws {Error} if there is no such election. The message names other namespaces with such an election.
  */
 export async function findElection(
   leaseName: string,

@@ -40,7 +40,7 @@ export interface CommandEntry<S = unknown> {
   readonly exitsSoon?: true;
 }
 
-/** All commands, in the order of the help. To add a command, add an entry here. */
+/** The commands except `completion`, in the order of the help. To add a command, add an entry here. */
 export const commands: readonly CommandEntry[] = [
   command({
     name: 'run',
