@@ -7,7 +7,7 @@ import { notesWith } from './notes.ts';
 import type { Leader } from './outcome.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
-/** Maximum number of candidates to ping at once, in an election or in housekeeping, so that a decision is fast. */
+/** Maximum number of contenders to ping, and of housekeeping actions, in one decision. Keeps the decision short. */
 export const MAX_ASKED_AT_ONCE = 5000;
 
 export function pingEach(view: View, standings: readonly Standing[], purpose: PingPurpose): PingCandidate[] {
@@ -21,7 +21,7 @@ export function pingTo({ now }: View, standing: Standing, purpose: PingPurpose):
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
-/** Removes a preferredHolder that a coordinator set. Otherwise, the holder would stop renewing for no reason. */
+/** Removes a preferredHolder that a coordinator of this project set: it keeps the holder from renewing (rule 7). */
 export function removeOwnPreference(view: View): Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
@@ -44,25 +44,22 @@ function createLease(input: ElectionInput, strategy: string, grant?: Grant): Act
   return [{ kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) }];
 }
 
-/** Writes `strategy` into the Lease, unless the Lease names it already. Creates a missing Lease without a holder. */
+/** Writes `strategy`, adds a missing holderIdentity, and removes our preferredHolder. Creates a missing Lease. */
 export function nameStrategy(view: View, strategy: string): Action[] {
   const { lease } = view.tenure;
   if (!lease) return createLease(view.input, strategy);
   const isHolderAbsent = lease.holderIdentity === undefined;
   const removesPreferredHolder = hasOwnPreference(view);
-  // Skip a write that changes nothing: it causes no watch event, so the next decision would repeat it at once.
+  // Skip a write that changes nothing: it causes no watch event, so the next decision would repeat it.
   if (lease.strategy === strategy && !isHolderAbsent && !removesPreferredHolder) return [];
   const change = { kind: 'strategy', strategy, isHolderAbsent, removesPreferredHolder } as const;
   return updateLease(view.input, lease, change);
 }
 
-/** Maximum of int32. The server would refuse a grant with a larger number, so the Lease would get no holder again. */
+/** Maximum of int32. The server refuses a larger number, so the Lease would never get a holder again. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
-/**
- * Returns the write that grants the Lease to the leader of an outcome. The caller has checked that no other holder may
- * lead. `revises` says why this grant replaces a provisional grant; undefined if it replaces none.
- */
+/** Returns the write that grants the Lease. The caller has checked that no other holder may lead (rule 8). */
 export function grantTo(view: View, { leader, strategy }: Leader, revises?: Grant['revises']): Action[] {
   const { name: holder } = leader;
   const { tenure, now, input } = view;
@@ -92,17 +89,14 @@ export function grantTo(view: View, { leader, strategy }: Leader, revises?: Gran
   return updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy });
 }
 
-/** Returns the leaseTransitions for a grant to `holder`: never a number that another leader of the Lease has had. */
+/** Increases leaseTransitions, unless the Lease names `holder` and no other holder had this number (rule 7). */
 export function transitionsTo(holder: string, lease: Lease, isNumberShared = false): number {
   const { holderIdentity, leaseTransitions } = lease;
   const isAgain = holderIdentity === holder && !isNumberShared;
   return isAgain ? leaseTransitions : Math.min(leaseTransitions + 1, MAX_TRANSITIONS);
 }
 
-/**
- * True if a coordinator has set another candidate than `holder` as preferredHolder, and that candidate can no longer
- * get the Lease (rule 7).
- */
+/** True if we preferred another candidate than `holder`, and that candidate can no longer get the Lease (rule 7). */
 function hasPreferredFailed(view: View, holder: string): boolean {
   const { preferredHolder } = view.input.lease ?? {};
   if (preferredHolder === holder || !hasOwnPreference(view)) return false;

@@ -41,10 +41,9 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 }
 
 /**
- * Returns a function that sorts contenders by their strategy, best first. If the contenders would elect no leader, the
- * function sorts them by binaryVersion only, because the candidates with the highest binaryVersion select the strategy.
- * Among equal contenders, the last holder comes last, because it has just missed its renewals. Of the others, the one
- * with the latest renewal comes first: it is the most likely to answer.
+ * Returns a comparison of contenders by their strategy, best first. If they would elect no leader, compares only their
+ * binaryVersions, because the highest binaryVersion selects the strategy. Among equal contenders, the last holder comes
+ * last, because it has just missed its renewals. Then the latest renewal comes first.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(contenders.map(({ candidate }) => candidate));
@@ -82,7 +81,7 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;
-  // Omit candidates that lapses hold back at `moment`: for example the holder, if its grant lapses then (rule 7).
+  // Omit candidates that are held back at `moment` because of lapses, such as a holder whose grant lapses then.
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
     ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );

@@ -11,7 +11,7 @@ export interface Belief {
   /** The latest moment at which the holder may have renewed the Lease, according to this process. */
   readonly renewedAt: Instant;
   readonly durationMs: number;
-  /** True if the holder itself wrote the duration, in a renewal. False if it is the duration of a grant. */
+  /** False if `durationMs` may be that of a grant. The holder's own duration may then be longer. */
   readonly isOwnDuration: boolean;
   /** True for a participant and for the fence: they never empty the Lease of another holder (rule 15). */
   readonly isParticipant: boolean;
@@ -19,19 +19,19 @@ export interface Belief {
   readonly lostAt: Instant | undefined;
 }
 
-/** At most one belief per holder. An array, because a Map would need 200 bytes per Lease. */
+/** At most one belief per holder. An array, because it needs less memory than a Map. */
 export type Beliefs = readonly Belief[];
 
 export const UNKNOWN_HOLDER = '';
 
-/** The assumed lease duration of a holder whose renewals this process has not seen, in ms: client-go's default. */
+/** Minimum duration that is assumed for a holder whose own duration is unknown, in ms: client-go's default. */
 export const USUAL_DURATION_MS = 15_000;
 
 /** The reservation of a vacant Lease for a former holder, which may still believe that it leads (rule 8). */
 export interface Reservation {
   /** The former holder whose belief ends last; undefined if its name is not known. */
   readonly holder: string | undefined;
-  /** When `holder` lost the Lease. */
+  /** When `holder` lost the Lease. If it has not lost the Lease: when it last renewed. */
   readonly from: Instant;
   readonly until: Instant;
   /** After this time, only `holder` may believe that it leads. */
@@ -60,7 +60,7 @@ export function beliefOf(beliefs: Beliefs, holder: string): Belief | undefined {
   return beliefs.find((belief) => belief.holder === holder);
 }
 
-/** Adds a belief. Replaces an earlier belief of the same holder. Drops beliefs that ended long before `at`. */
+/** Adds or replaces the belief of one holder. Drops beliefs that ended long before `at`. Keeps at most MAX_HOLDERS. */
 export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Beliefs {
   const others = withoutBelief(beliefs, belief.holder);
   const kept = others.filter((other) => other.lostAt === undefined || at < disturbsUntil(other) + KEPT_MS);
@@ -87,7 +87,7 @@ export function withoutBelief(beliefs: Beliefs, holder: string): Beliefs {
   return beliefOf(beliefs, holder) ? beliefs.filter((belief) => belief.holder !== holder) : beliefs;
 }
 
-/** Returns the reservation at `at`, for the former holder whose belief ends last; undefined if no belief is left. */
+/** Returns the reservation for the holder whose belief ends last; undefined if all beliefs have ended at `at`. */
 export function reservationFor(beliefs: Beliefs, at: Instant): Reservation | undefined {
   let last: Belief | undefined;
   let othersUntil = Number.NEGATIVE_INFINITY;

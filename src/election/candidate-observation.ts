@@ -5,11 +5,11 @@ import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from '
  * other cases, the answer to any ping counts.
  */
 export type PingPurpose =
-  | 'election' // The Lease has no holder, and the answer may settle the election.
-  | 'expiry' // The Lease is about to expire, and the answer may settle the next election.
-  | 'revival' // The candidate was silent before, and the Lease has no leader.
-  | 'preemption' // The candidate may be better than the holder.
-  | 'validity' // The candidate has not renewed for some minutes.
+  | 'election' // The Lease has no valid holder, and the answer may settle the election.
+  | 'expiry' // The Lease may soon need another holder, and the answer may settle that election.
+  | 'revival' // The candidate is silent, and the Lease has no leader.
+  | 'preemption' // The candidate is the preferredHolder, or may be better than the holder.
+  | 'validity' // The candidate has not renewed for some minutes, or its clock was set back.
   | 'collection'; // The coordinator deletes the candidate unless it answers.
 
 export interface Ping {
@@ -28,11 +28,14 @@ export interface Ping {
 /** What this process has seen of a candidate, and when, by the monotonic clock of this process. Immutable. */
 export interface CandidateObservation {
   readonly uid: string;
-  /** When this process first saw the candidate, or its creation if that was before this process watched (rule 6). */
+  /**
+   * When this process first saw the candidate, if it was created during our watch. Otherwise, the time of its creation;
+   * -Infinity if creationTimestamp is missing or in the future (rule 6).
+   */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   readonly unchangedSince: Instant;
-  /** Age of renewTime when this process first saw the candidate, in milliseconds; 0 after a renewal. */
+  /** Age of renewTime, or else of creationTimestamp, at the first sight, in ms; 0 after an observed renewal. */
   readonly ageAtFirstSightMs: number;
   /** Until when the candidate counts as fresh; -Infinity if it was not fresh at first sight. */
   readonly freshUntil: Instant;
@@ -77,8 +80,8 @@ function withPingSeen(observation: CandidateObservation, { pingTime }: LeaseCand
 
 /**
  * Records a renewal as the answer to `ping`. A renewal with an earlier pingTime was written before the ping, so it is
- * not an answer. Once this process has seen the candidate with the ping, any renewal is an answer, also one with an
- * earlier pingTime: another coordinator, which saw the last renewal later, may have overwritten the pingTime.
+ * not an answer. If this process has already seen the candidate with the ping, any renewal is an answer: another
+ * coordinator may have overwritten the pingTime with an earlier one.
  */
 function withAnswer(ping: Ping, { pingTime }: LeaseCandidate, at: Instant): Ping {
   const isEarlier =
@@ -119,7 +122,7 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/** Returns the maximum age of renewTime at the creation, in ms. Adds a second: creationTimestamp has whole seconds. */
+/** Returns the age of renewTime at the creation, in ms; Infinity if unknown. Adds 1 s: creationTimestamp is inexact. */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
   return Number(creationTimestamp - renewTime) / 1000 + 1000;
@@ -154,19 +157,18 @@ export function recordPingDelivered(
   return { ...observation, ping: delivered, collection: { pings: pings + 1, firstAt, lastAt: at } };
 }
 
-/** Drops the ping that was sent at `sentAt`, because its write has failed or may have failed. */
+/** Drops the unanswered ping that was sent at `sentAt`, because its write has failed or may have failed. */
 export function recordPingNotSent(observation: CandidateObservation, sentAt: Instant): CandidateObservation {
   const { ping } = observation;
   const isPending = ping?.sentAt === sentAt && ping.ackedAt === undefined;
   return isPending ? { ...observation, ping: undefined } : observation;
 }
 
-/** Returns the time since the candidate's last renewal, in milliseconds (rule 1). */
 export function sinceRenewalMs(observation: CandidateObservation, at: Instant): number {
   return at - lastRenewedAt(observation);
 }
 
-/** Returns when the candidate last renewed. For a renewal before the first sight, uses the candidate's renewTime. */
+/** Returns when the candidate last renewed. For a renewal before the first sight, uses the candidate's timestamps. */
 export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateObservation): Instant {
   return unchangedSince - ageAtFirstSightMs;
 }
@@ -203,9 +205,9 @@ export function liveUntil(
 }
 
 /**
- * Returns the pingTime of a new ping to `candidate`, on the candidate's clock: its renewTime plus the time for which
- * this process has seen that renewTime unchanged. This pingTime is never ahead of the candidate's clock: otherwise the
- * candidate would renew in a loop. It is always after renewTime: otherwise the candidate would not answer (rule 2).
+ * Returns the pingTime of a new ping, by the candidate's clock: renewTime plus the time since this process saw that
+ * renewTime. If pingTime were ahead of that clock, the candidate would renew in a loop. If pingTime were not after
+ * renewTime, the candidate would not answer (rule 2). Without a renewTime, returns the time of our own clock.
  */
 export function pingTimeFor(candidate: LeaseCandidate, seen: CandidateObservation, now: Now): MicroTime {
   if (candidate.renewTime === undefined) return now.wall;

@@ -46,10 +46,7 @@ export function decideHeld(view: HeldView): Verdict {
   return pingAheadOfExpiry(view, pingAheadOfTakeUp(view, verdict));
 }
 
-/**
- * Handles a Lease with a preferredHolder: keeps pinging the preferred candidate, and removes preferredHolder if this
- * candidate no longer answers or is no longer the best (rule 7).
- */
+/** Handles a preferredHolder: pings the preferred candidate repeatedly, or removes preferredHolder (rule 7). */
 function decidePending(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
   const { preferredHolder } = lease;
@@ -132,7 +129,7 @@ function unlessReinstated(view: HeldView, reason: Reason): Verdict {
   return { reason, recheckAt: [reinstatementTime(view)] };
 }
 
-/** Does nothing about a conflict that was reported before. The Lease has a valid holder, so there is no hurry. */
+/** Does nothing about a conflict that was reported before: the valid holder keeps the Lease (rule 4). */
 function decideKnownConflict(view: HeldView): Verdict | undefined {
   const conflict = knownConflict(view);
   return conflict === undefined ? undefined : { ...unlessReinstated(view, 'StrategyConflict'), conflict };
@@ -270,10 +267,9 @@ function fence({ at, now, input: { memory }, tenure: { lease } }: HeldView): Lea
 // A grant that its holder has not taken up yet (rule 12).
 
 /**
- * Time in which all candidates of a starting component appear, in ms. The coordinator makes the first grant and its
- * first revision at once. The second revision comes at the end of this time, so that three writes are enough. A
- * client-go elector has usually not taken up an earlier grant by then: when it starts, there is no Lease yet, and it
- * reads the Lease again only 2 to 4.4 s later (ADR 12).
+ * The second revision of a grant waits until all candidates of a starting component have appeared: ALL_STARTED_MS after
+ * the first grant, or BEFORE_FIRST_LOOK_MS after the first revision if that is earlier. Until then, a client-go
+ * elector has usually not read the Lease again (ADR 12).
  */
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;

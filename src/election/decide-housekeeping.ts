@@ -15,7 +15,7 @@ const COLLECTION_PINGS = 3;
  */
 const COLLECTION_WATCH_MS = 10 * 60_000;
 
-/** Time without a renewal after which a candidate gets a ping, in ms. client-go's candidates renew every 5 min. */
+/** Maximum time without a renewal before a candidate gets a ping, in ms. client-go's candidates renew every 5 min. */
 const SILENT_AFTER_MS = 6 * 60_000;
 
 /** Decides about the pings and deletions of candidates that do not depend on the election (rule 1). */
@@ -68,9 +68,8 @@ function after(at: Instant, moment: Instant): Instant {
 }
 
 /**
- * True if a candidate has just renewed with a renewTime long before its last pingTime: its clock was set back. A
- * client-go candidate then renews in a loop, until its clock passes that pingTime or the coordinator writes an earlier
- * pingTime (rule 2). With a steady clock, pingTime is ahead of renewTime by at most the age of the renewal.
+ * True if a candidate has just renewed with a renewTime long before its pingTime: its clock was set back. A client-go
+ * candidate then renews in a loop, until its clock passes pingTime or a new ping sets an earlier pingTime (rule 2).
  */
 function isClockSetBack({ at, input }: View, { candidate, observation }: Standing): boolean {
   const { renewTime, pingTime } = candidate;
@@ -78,7 +77,7 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
-/** Returns when a candidate is due for collection because it released the Lease and never renewed since (rule 1). */
+/** Returns when a candidate is due for collection after its release; Infinity without a release or after a renewal. */
 function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
   const withdrawnAt = input.memory.withdrawals.get(candidate.name);
   if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;

@@ -87,7 +87,7 @@ function awaiting({ tenure }: VacantView): Reason {
   return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }
 
-/** Does nothing after a conflict was reported, until its parties change or the next round of pings is due. */
+/** Waits after a conflict was reported, until its parties change or the next round of pings is due. */
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;
@@ -149,7 +149,7 @@ function grantVerdict(view: VacantView, outcome: Leader): Verdict {
 /** A first election waits until no candidate has appeared for this share of `settleMs`: 75 ms by default (ADR 42). */
 const QUIET_SHARE = 0.075;
 
-/** Returns when a first election may end. It waits because the best replica may not be the first to start (rule 6). */
+/** Returns when a first election may end, so that the best replica has time to start (rule 6). -Infinity: no wait. */
 function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Instant {
   const { settleMs = 0 } = input.settings;
   if (tenure.lease || input.memory.wasHeld || settleMs === 0) return Number.NEGATIVE_INFINITY;
@@ -170,7 +170,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
       reinstatementTime(view),
     ],
     conflict,
-    // Start a round even without pings, so that the next rounds back off. Fresh candidates conflict without a ping.
+    // Count a round even if it has no pings, because all parties are fresh: the pauses between rounds have to grow.
     isRound: isRoundDue(view),
   };
 }

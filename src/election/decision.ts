@@ -62,7 +62,7 @@ export type LeaseChange =
   | { readonly kind: 'release'; readonly renewTime: MicroTime }
   /** Removes preferredHolder. `hasFailed`: whether this counts as a failed preemption (rule 7). */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /** Writes strategy. `isHolderAbsent`: writes holderIdentity ''. `removesPreferredHolder`: removes that field. */
+  /** Writes strategy. If the flags below are true, also writes holderIdentity '', and removes preferredHolder. */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;
@@ -93,7 +93,7 @@ export interface Decision {
   readonly standings: readonly Standing[];
   /** True if a round of pings to silent candidates starts now. The pauses between rounds grow (rule 3). */
   readonly isRound: boolean;
-  /** True while the election waits for answers to pings. The coordinator pings more candidates each second (rule 6). */
+  /** True while the waves of pings continue (rule 6). If false, the next election begins with the first wave. */
   readonly isAsking: boolean;
   /** Identifies the parties of a strategy conflict, to report each conflict once; undefined without a conflict. */
   readonly conflict: string | undefined;
@@ -184,7 +184,7 @@ export function changesCluster({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind !== 'PingCandidate');
 }
 
-/** Returns the candidate that a decision chooses: the new holder, the preferredHolder, or the leader of the outcome. */
+/** Returns the candidate that a decision chooses: new holder, preferredHolder, leader of the outcome, or undefined. */
 function chosenBy(decision: Decision): string | undefined {
   const { outcome } = decision;
   const led = outcome.kind === 'leader' ? outcome.leader.name : undefined;
@@ -217,7 +217,7 @@ export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINI
 export interface CandidateAccount
   extends Pick<LeaseCandidate, 'name' | 'binaryVersion' | 'emulationVersion'> {
   readonly state: Standing['state'];
-  /** The criterion by which the candidate lost, its state, or the outcome; undefined for the chosen candidate. */
+  /** Why the candidate lost: a criterion, its state, the outcome or another word; undefined for the chosen one. */
   readonly lostBy: string | undefined;
 }
 

@@ -78,8 +78,8 @@ export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: 
 }
 
 /**
- * Records a Lease that this process did not know. Assumes that a holder that this process never saw may lead, unless
- * the Lease shows an unrenewed grant, a release or a missing renewTime (rule 8).
+ * Records a Lease that this process did not know. Assumes that an unknown holder may lead, unless the Lease shows a
+ * grant of this project, an undoubted release or no renewTime (rule 8).
  */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
@@ -104,7 +104,7 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
   };
 }
 
-/** Records a Lease that does not show our grant. The grantee may have taken up the grant, and renewed until `at`. */
+/** If the Lease does not show our grants, assumes that their holders have taken them up, and renewed until `at`. */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
   const isUnseen = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
@@ -177,7 +177,7 @@ export function beliefBy(
   renewedAt = at,
 ): Belief {
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
-  // A grant that returns the Lease lasts only as long as its former holder may lead. A renewal has another duration.
+  // Ignore the duration of a grant that returns the Lease (rule 8): the holder renews with another duration.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
   // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that earlier answers count.
@@ -187,7 +187,7 @@ export function beliefBy(
 
 /** Once a holder has held the Lease for this time, in ms, no former holder can lead or release the Lease. */
 const LONG_HELD_MS = 5 * 60_000;
-/** If no coordinator ran before, candidates up to this age, in ms, cannot have had an election (rule 8). */
+/** If no coordinator ran before, candidates up to this age, or up to `settleMs`, have had no election (rule 8). */
 const JUST_CREATED_MS = 1000;
 /** Precision of creationTimestamp, in ms: whole seconds. */
 const CREATION_PRECISION_MS = 1000;
@@ -213,8 +213,7 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease)) return memory;
-    // A coordinator that grants a Lease waits until the former holder can no longer lead. Another client perhaps does
-    // not wait.
+    // A coordinator grants a Lease only when the former holder can no longer lead. Another client may not wait.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);

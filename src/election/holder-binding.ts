@@ -25,7 +25,7 @@ export interface Pod {
 export interface PodContainer {
   readonly name: string;
   readonly running: ContainerInstance | undefined;
-  /** The two latest instances that have ended. */
+  /** The latest instances that have ended, the last one first. At most two. */
   readonly ended: readonly EndedInstance[];
 }
 
@@ -43,7 +43,6 @@ export interface EndedInstance extends ContainerInstance {
 /** A Pod, and what this process has seen of its containers. */
 export interface ObservedPod {
   readonly pod: Pod;
-  /** When this process first saw the Pod. */
   readonly seenAt: Instant;
   /** The ids of the instances that this process has seen running. */
   readonly seenRunning: ReadonlySet<string>;
@@ -108,7 +107,7 @@ export type HolderBinding<P extends Pod> =
   | { readonly kind: 'unbound'; readonly missing: MissingBinding };
 
 /**
- * Returns the container in which the holder of a Lease runs: condition (a) of rule 17.
+ * Returns the container in which the holder of a Lease runs, or why it is unknown: condition (a) of rule 17.
  * @param pods the Pod with the uid in the candidate, or all known Pods with the hostname in the identity
  */
 export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly P[]): HolderBinding<P> {
@@ -128,17 +127,14 @@ export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly 
   return { kind: 'bound', pod, container, isSure };
 }
 
-/**
- * Whether the holder of the Lease is a plain elector: the Lease has no elections, no participant renews it, and it is
- * not the heartbeat of a node.
- */
+/** True if the holder can only be a plain elector: no elections, no participant, and not the heartbeat of a node. */
 export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 'hasCandidates'>): boolean {
   const { strategy, preferredHolder, isRenewedByParticipant, namespace } = lease;
   const isCoordinated = hasCandidates || strategy !== undefined || preferredHolder !== undefined;
   return !isCoordinated && !isRenewedByParticipant && namespace !== NODE_LEASES;
 }
 
-/** Returns the Pod of a plain elector. Only the elector's identity shows its Pod, so any doubt means no proof. */
+/** Returns the Pod of a plain elector, or why its identity does not prove the Pod; undefined if there is no Pod. */
 function podOfPlain<P extends Pod>(holding: Holding, pods: readonly P[]): P | MissingBinding | undefined {
   const { lease } = holding;
   if (!isPlainlyHeld(holding)) return 'NoOwnerReference';
@@ -152,7 +148,7 @@ function podOfPlain<P extends Pod>(holding: Holding, pods: readonly P[]): P | Mi
   return lease.acquireTime !== undefined && lease.isAcquireTimeRenewers ? pod : 'NoAcquireTime';
 }
 
-/** Returns the host in `<host>_<random part>`, the format of client-go and controller-runtime. */
+/** Returns the host in `<host>_<random part>`, client-go's format; undefined for any other format. */
 export function hostInIdentity(identity: string | undefined): string | undefined {
   return /^(?<host>[^_]+)_./.exec(identity ?? '')?.groups?.['host'];
 }
@@ -162,7 +158,7 @@ export function hostnamesOf({ name, hostname }: Pod): readonly string[] {
   return name === hostname ? [name] : [name, hostname];
 }
 
-/** Returns the container of the leading program: the one that an annotation names, or else the only one (rule 17). */
+/** Returns the leading program's container: the one that an annotation names, else the only one; or undefined. */
 export function leadingContainerOf(
   candidate: LeaseCandidate | undefined,
   lease: Lease,

@@ -10,7 +10,7 @@ import {
 } from './beliefs.ts';
 import type { Instant, Lease, MicroTime } from './model.ts';
 
-/** The part of a Lease that a holder renews. While this part is unchanged, the holder has not renewed. */
+/** The last observed record of a Lease (rule 8), and other facts about its holder. */
 export interface HolderRecord
   extends Pick<Lease, 'renewTime' | 'leaseDurationSeconds' | 'leaseTransitions' | 'preferredHolder'> {
   readonly leaseUid: string;
@@ -21,7 +21,10 @@ export interface HolderRecord
   readonly durationMs: number;
   /** The longest observed time between two renewals, in milliseconds; undefined if unknown (rule 17). */
   readonly renewedEveryMs?: number | undefined;
-  /** The holder acquired the Lease after this moment; undefined if this process saw no earlier state (rule 17). */
+  /**
+   * When this process saw the holder acquire the Lease. If a list showed the holder, when this process saw the previous
+   * record; undefined if there was none (rule 17).
+   */
   readonly acquiredAfter?: Instant | undefined;
   /** Set when we grant the Lease to another candidate because this holder has provably ended (rule 17). */
   readonly hasEnded?: true;
@@ -35,7 +38,7 @@ export interface Noted {
   readonly renewTime: MicroTime | undefined;
 }
 
-/** Number of consecutive failures, and the time of the last one. The input of a backoff. */
+/** How often something has happened in a row, and when it last happened. The input of a backoff. */
 export interface Attempts {
   readonly count: number;
   readonly lastAt: Instant;
@@ -69,7 +72,7 @@ export interface LeaseMemory {
   readonly lapsesOfLease: Attempts;
   /** Fields that we last wrote for the current holder, to detect that its renewals remove them. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
-  /** Set while only a note asks the holder to yield. The holder may not read notes (rule 14). */
+  /** Set while only a note asks the holder to yield. Some holders do not read notes (rule 14). */
   readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
@@ -102,7 +105,6 @@ export interface UnrenewedGrant
 /** A grant, with the facts about the former holder that the coordinator knew when it decided. */
 export interface Grant {
   readonly holder: string;
-  /** The renewTime that the grant writes. If the Lease has another renewTime, the holder has renewed the Lease. */
   readonly renewTime: MicroTime;
   readonly former: string | undefined;
   readonly leaseDurationSeconds: number;
@@ -166,7 +168,7 @@ function withSupposed({ beliefs, supposedGrant }: LeaseMemory): Beliefs {
   return supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs;
 }
 
-/** Returns when the holder of `memory.record` can no longer lead, by that or an earlier record. */
+/** Returns when the holder of the record can no longer lead, by that or an earlier record; -Infinity if none. */
 export function expiryOf(memory: LeaseMemory): Instant {
   const { record } = memory;
   if (!record) return Number.NEGATIVE_INFINITY;
@@ -291,7 +293,7 @@ export function withLapse(
   return { count: isEnough ? Math.max(count, LAPSES_ALLOWED + 1) : count, lastAt: at };
 }
 
-/** Records a lapse. Forgets old lapses: a program in a crash loop has ever new names, so the map would grow. */
+/** Records a lapse. Forgets old lapses, or the map would grow: a crashing program may change its name each time. */
 function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: Instant) {
   const { lapses, lapsesOfLease } = memory;
   const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);

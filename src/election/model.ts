@@ -20,10 +20,7 @@ export interface Priority {
   readonly value: number;
   /** When the priority ends by the coordinator's wall clock, and the value after that; undefined if it never ends. */
   readonly end: { readonly at: MicroTime; readonly afterwards: number } | undefined;
-  /**
-   * An invalid priority annotation, as `name: "value"`; undefined if there is none. If one of the two annotations is
-   * invalid, the coordinator ignores both.
-   */
+  /** The invalid priority annotation, as `name: "value"`; undefined if there is none (rule 16). */
   readonly unreadable: string | undefined;
 }
 
@@ -131,7 +128,7 @@ export function nowAt(monotonic: Instant, wallMs: number): Now {
   return { monotonic, wall: BigInt(Math.round(wallMs * 1000)) };
 }
 
-/** Returns the earliest instant. Ignores undefined entries. Undefined if no instant is left. */
+/** Returns the earliest instant; undefined if there is none. Ignores undefined entries. */
 export function earliest(instants: Iterable<Instant | undefined>): Instant | undefined {
   let first: Instant | undefined;
   for (const instant of instants) {

@@ -126,7 +126,7 @@ function observeDeletion(memory: LeaseMemory, at: Instant, coordinatingSince?: I
   return { ...known, record: undefined, unrenewedGrant: undefined };
 }
 
-/** True if a list showed the Lease, so that this process may have missed a grant by another coordinator. */
+/** True if a list showed the Lease, and another coordinator may have granted it since the record was seen. */
 function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boolean {
   return coordinatingSince !== undefined && record.since <= coordinatingSince;
 }
@@ -258,7 +258,7 @@ function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   };
 }
 
-/** True if the holder changed, but leaseTransitions did not grow: two holders may have led with the same number. */
+/** True if another holder may have led with this leaseTransitions: it did not grow when the holder changed. */
 function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord): boolean {
   if (former?.leaseUid !== record.leaseUid || record.leaseTransitions > former.leaseTransitions) return false;
   return former.holder === record.holder ? former.isNumberShared === true : true;
@@ -335,7 +335,7 @@ function recordOf(
   };
 }
 
-/** Returns the longest time between two renewals, and a moment after which the holder acquired the Lease (rule 17). */
+/** Returns the longest time between two renewals, and when the holder acquired the Lease (rule 17). */
 function termOf(
   lease: Lease,
   at: Instant,
@@ -354,7 +354,7 @@ function termOf(
   return { renewedEveryMs, acquiredAfter: former.acquiredAfter };
 }
 
-/** Detects that preferredHolder or strategy was removed, for example by a plain elector (rule 7). */
+/** Detects that preferredHolder or strategy was removed or changed, for example by a plain elector (rule 7). */
 function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { written, record } = memory;
   const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;

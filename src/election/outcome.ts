@@ -32,11 +32,9 @@ function outcomeIn(found: Tally): Outcome {
 }
 
 /**
- * Returns the candidates in `absent` whose answers could still change the outcome among `present`. Returns none if the
- * outcome is settled (rule 6). An equally good leader does not change the outcome, so the election does not wait for an
- * equal candidate. It is enough to test each candidate alone, and then all candidates together: a better candidate, a
- * higher binaryVersion or a new first element of a list changes the outcome alone. Only a cycle of ordered lists may
- * need several candidates, and if some lists form a cycle, all lists together contain it.
+ * Returns the candidates in `absent` whose answers could still change the outcome among `present` (rule 6). A candidate
+ * that is only equal to the leader does not change the outcome. It is enough to test each candidate alone, and then all
+ * candidates together: only a cycle of ordered lists may need several candidates, and all lists together contain it.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],

@@ -18,7 +18,7 @@ import type { Instant, Lease, LeaseCandidate } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
 import type { ElectionInput } from './view.ts';
 
-/** The part of an {@link ElectionInput} that an action may change. `candidates` contains at least its candidate. */
+/** The part of an ElectionInput that an action may change. `candidates` contains at least the action's candidate. */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
 
 /** Records a decision when the coordinator applies it, even if the decision writes nothing. */
@@ -96,7 +96,7 @@ export function recordRefusal<K extends Known>(known: K, action: Action): K {
   return grant ? { ...known, memory: withoutGrant(known.memory, grant) } : known;
 }
 
-/** Records a write to a Lease that is not a grant. */
+/** Records a successful write to a Lease, other than a grant. */
 function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, at: Instant): LeaseMemory {
   const { change } = action;
   if (change.kind === 'fence' || change.kind === 'release') return memory;

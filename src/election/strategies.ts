@@ -113,7 +113,7 @@ const known = new Map<string, SemVer | undefined>();
 const MAX_KNOWN = 1000;
 const LONGEST_KNOWN = 100;
 
-/** Parses a strict semantic version. Rejects `v1.2.3`, which node-semver accepts. */
+/** Parses a strict semantic version; undefined if invalid. Rejects `v1.2.3`, which node-semver accepts. */
 export function parseVersion(text: string | undefined): SemVer | undefined {
   if (text === undefined) return undefined;
   if (known.has(text)) return known.get(text);
@@ -123,7 +123,7 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
   return version;
 }
 
-/** Parsed versions that are not in `known`. Each is kept as long as its candidate object exists. */
+/** The parsed versions of a candidate, for versions that are not in `known`. */
 const own = new WeakMap<LeaseCandidate, Readonly<Record<Which, SemVer | undefined>>>();
 
 /** Returns the binaryVersion or emulationVersion of a candidate; undefined if it is missing or invalid (rule 5). */

@@ -120,7 +120,7 @@ export type Tenure =
       readonly endedAt?: Instant;
     };
 
-/** How long before an expiry the coordinator begins to ping candidates, in ms. Long enough for three waves (rule 6). */
+/** Maximum time from the first pings ahead of an expiry to the expiry, in ms: enough for three waves (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
 /** Returns whether the Lease is held or vacant at `at`, according to what this process has seen. */
@@ -159,10 +159,7 @@ function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
   return { ...input, memory: { ...memory, withdrawals } };
 }
 
-/**
- * Returns from when on there is proof that the holder has ended, or why there is no proof. Returns undefined if crash
- * evidence is off, or if the Lease is unknown (rule 17).
- */
+/** Returns what crash evidence shows about the holder (rule 17); undefined if it is off, or the Lease is unknown. */
 export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   const { lease, memory, candidates, holderPods: possible = { pods: [] }, settings } = input;
   if (!settings.isCrashEvidenceUsed || !lease || !memory.record) return undefined;
@@ -173,10 +170,7 @@ export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   });
 }
 
-/**
- * Whether the coordinator may use crash evidence about the holder of the Lease as a plain elector: the setting is on,
- * an annotation asks for the evidence, and the Lease has no elections (rule 17).
- */
+/** True if crash evidence is on, the Lease is for plain electors, and an annotation asks for evidence (rule 17). */
 export function isEvidenceAsked(input: ElectionInput): boolean {
   const { lease, candidates, settings, isEvidenceAskedByNamespace } = input;
   const isAsked = lease?.asksForEvidence || isEvidenceAskedByNamespace;
@@ -205,7 +199,7 @@ export type CandidateState =
   | 'Withdrawn' // Has just released the Lease. Takes part only if no other candidate can lead.
   | 'Unresponsive' // Did not answer a ping in time. Takes no part until it renews.
   | 'Expired' // Has not renewed for `candidateValidityMs`. Takes no part until it renews.
-  | 'Deleting'; // Has a deletionTimestamp. Takes no part.
+  | 'Deleting'; // Has a deletionTimestamp, or the fence's name. Takes no part.
 
 export interface Standing extends ObservedCandidate {
   readonly state: CandidateState;
@@ -264,7 +258,7 @@ export function isHeldBack(input: ElectionInput, name: string, at: Instant): boo
   return at < withdrawnUntil(input, name) || isLapsed(input, name, at);
 }
 
-/** Returns when a candidate that released the Lease is no longer held back (rule 3). */
+/** Returns when a candidate is no longer held back because of a release (rule 3); -Infinity without a release. */
 export function withdrawnUntil({ memory, settings }: ElectionInput, name: string): Instant {
   return (memory.withdrawals.get(name) ?? Number.NEGATIVE_INFINITY) + settings.electionDurationMs;
 }
@@ -273,7 +267,7 @@ function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   return at < (lapsedUntil(input, name, at) ?? at);
 }
 
-/** Returns until when lapses hold a candidate back. Lapses of other candidates of the Lease count, too (rule 7). */
+/** Returns until when lapses hold a candidate back; undefined if they do not. Lapses of other candidates count, too. */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
   name: string,
