@@ -128,7 +128,7 @@ interface CandidateWatchParts {
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
   /** Called when a candidate is no longer visible, because its source is no longer served. */
   readonly onHidden: (candidate: LeaseCandidate) => void;
-  /** Called when a first list has ended, and when this process finds that it cannot read candidates. */
+  /** Called when a first list has ended, and when the candidates are not served, no longer served, or forbidden. */
   readonly onSyncChange: () => void;
   /** Gets `notServed` once, even if several discoveries in a row find no version. */
   readonly observe: (event: WatchEvent) => void;
@@ -248,6 +248,7 @@ export class CandidateWatch {
     await reflectors.stop();
     for (const reflector of reflectors.all)
       for (const candidate of reflector.objects()) this.#parts.onHidden(candidate);
+    if (!signal.aborted) this.#parts.onSyncChange();
   }
 
   #reflector(apiVersion: CandidateApiVersion, namespace: string): Reflector<LeaseCandidate> {

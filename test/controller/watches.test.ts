@@ -10,6 +10,8 @@ const CUSTOM = CUSTOM_API_VERSION;
 
 class SourcesWorld extends WatchedApi {
   readonly watch: CandidateSourcesWatch;
+  /** What hasSynced() returned at the last onSyncChange(). */
+  announced = false;
 
   constructor({ native = true, custom = true, namespaces = [] as readonly string[] } = {}) {
     super();
@@ -22,7 +24,9 @@ class SourcesWorld extends WatchedApi {
       handler: ({ type, object }) => this.told.push(`${type} ${object.source} ${object.name}`),
       onHidden: ({ source, name }) => this.told.push(`hidden ${source} ${name}`),
       onRevealed: () => {},
-      onSyncChange: () => {},
+      onSyncChange: () => {
+        this.announced = this.watch.hasSynced();
+      },
       observe: (event) => {
         if (event.type === 'synced' || event.type === 'gone')
           this.told.push(`${event.type} ${event.apiVersion}`);
@@ -147,6 +151,19 @@ describe('a forbidden source', () => {
 });
 
 describe('a source that disappears', () => {
+  test('before its first list, while discovery fails, no longer delays the other one', async () => {
+    const world = new SourcesWorld();
+    let discoveries = 0;
+    world.fate = ({ path }) => {
+      if (path === `/apis/${CUSTOM}/leasecandidates`) return { answerMs: 3000, outcome: 404 };
+      return path === `/apis/${CUSTOM}` && discoveries++ > 0 ? { outcome: 503 } : {};
+    };
+    await world.start();
+    expect([world.watch.hasSynced(), world.announced]).toEqual([false, false]);
+    await world.clock.advance(4000);
+    expect([world.watch.hasSynced(), world.announced]).toEqual([true, true]);
+  });
+
   test('removes its candidates, and this replica lets others coordinate for 20 s (rule 10)', async () => {
     const world = new SourcesWorld();
     world.create(NATIVE, 'a');
