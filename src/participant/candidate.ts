@@ -144,11 +144,12 @@ export class Candidate {
       },
     });
     this.#current = next;
+    // Do not delete a LeaseCandidate in the group of `apiVersion`: in one API group, all versions show the same object.
     if (former && sourceOf(former.apiVersion) !== sourceOf(apiVersion)) {
-      await this.#removeFormer();
+      // `#former` is set if the program may not use the group of `former`, and now moves back.
+      await this.#former?.stop();
       this.#former = former;
     } else {
-      // Do not delete the former LeaseCandidate: in one API group, all versions show the same object.
       await former?.stop();
     }
     next.start();

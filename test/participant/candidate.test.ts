@@ -404,6 +404,22 @@ describe('the place of a candidate (rule 15)', () => {
     expect(own(CUSTOM)).toBeUndefined();
   });
 
+  test('keeps its custom resource if the program may not use a native API that appears', async () => {
+    stage.api.candidateVersions = [];
+    stage.api.hasCustomCandidates = true;
+    const { stop } = await started();
+    const before = own(CUSTOM);
+    stage.api.candidateVersions = ['v1beta1'];
+    stage.fate = ({ path }) => (path.includes('v1beta1/namespaces') ? { outcome: 403 } : {});
+    const deletions = () => stage.api.requests.filter((request) => request.includes('DELETE'));
+    await stage.clock.advance(601_000);
+    expect(own(CUSTOM)?.metadata.uid).toBe(before?.metadata.uid);
+    expect(own(CUSTOM)?.metadata.resourceVersion).not.toBe(before?.metadata.resourceVersion);
+    expect(deletions()).toEqual([]);
+    await stop();
+    expect(own(CUSTOM)).toBeUndefined();
+  });
+
   // If both groups have a LeaseCandidate of one name, the native one counts, even if no program renews it (rule 13).
   test.each([
     { name: 'at once', fate: {}, withinMs: 2000 },
