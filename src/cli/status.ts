@@ -100,8 +100,8 @@ async function followStatus(
     settings,
     signal: AbortSignal.any([host.stopOn('SIGTERM', 'SIGINT'), refused.signal]),
     onError: (error: unknown) => {
-      // After the first table, the credentials are known to be valid. A server that has just started may refuse valid
-      // credentials, so only warn, and let the watch retry.
+      // Without `widths`, the command has not printed a table yet: the credentials may be invalid, so end the command.
+      // Later, only warn: a server that has just started may refuse valid credentials. The watch retries.
       if (widths === undefined && hasStatus(error, 401, 403)) refused.abort(error);
       else warn(error);
     },

@@ -147,8 +147,8 @@ export class RequestLimit {
 const MAX_PER_LEASE = 8;
 
 /**
- * Counts the requests in flight, and orders the Leases that wait for a free slot: by urgency, then in turn by namespace
- * (rule 9).
+ * Counts the requests in flight, and chooses the waiting Lease that gets the next free slot: one of the most urgent.
+ * Among equally urgent Leases, the namespaces alternate (rule 9).
  */
 export class RequestRoom {
   readonly #clock: Pick<Clock, 'now'>;

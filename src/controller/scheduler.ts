@@ -170,7 +170,10 @@ export class Scheduler {
     return this.#idle.promise;
   }
 
-  /** Whether `isWanted` accepts the last reason, no action waits, and the next decision is scheduled for later. */
+  /**
+   * Whether the Lease only waits for its next decision: this decision is scheduled for later, no action of the Lease
+   * waits for a free slot, and `isWanted` accepts the reason of the last decision.
+   */
   #waitsFor(key: LeaseKey, isWanted: (reason: Reason) => boolean): boolean {
     const { last, pending } = this.#entries.get(key) ?? {};
     if (last?.nextAt === undefined || pending) return false;

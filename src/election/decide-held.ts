@@ -279,9 +279,10 @@ const BETWEEN_REVISIONS_MS = 300;
 const ASK_AHEAD_MS = 500;
 
 /**
- * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so a better candidate
- * gets the Lease at once. The write fails if the holder's first renewal comes first. No leader has to yield, so age and
- * name count. After the time limit to take up the grant, every other candidate counts as better.
+ * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so the coordinator
+ * replaces the grant without asking the holder to yield. A candidate that is better only by age or name is enough for
+ * that. After the time limit to take up the grant, any other candidate is. The server refuses the write if the holder
+ * has renewed first.
  */
 function decideProvisional(view: HeldView): Verdict | undefined {
   const { tenure, input, at } = view;

@@ -122,7 +122,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   };
 }
 
-/** Decides an election whose result no missing answer can change. Returns undefined if no candidate can lead. */
+/** Decides an election that waits for no more answers. Returns undefined if no candidate can lead. */
 function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined {
   switch (outcome.kind) {
     case 'leader':

@@ -177,7 +177,8 @@ export function beliefBy(
   renewedAt = at,
 ): Belief {
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
-  // Ignore the duration of a grant that returns the Lease (rule 8): the holder renews with another duration.
+  // A grant that gives the Lease back to a former holder lasts as long as that holder may still lead (rule 8). The
+  // holder renews with its own duration, so ignore the duration of the grant.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
   // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that earlier answers count.

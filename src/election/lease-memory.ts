@@ -306,7 +306,7 @@ function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: I
   };
 }
 
-/** How long a release is remembered, in ms: as long as a candidate is kept without a renewal, by default (rule 1). */
+/** How long a release is remembered, in ms: the default time after which candidates are collected (rule 1). */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
 /** Maximum number of remembered releases per Lease. A client may release a Lease under thousands of names. */
 const MAX_WITHDRAWALS = 100;

@@ -93,11 +93,12 @@ export class PodIndex {
 }
 
 /**
- * How the audit identified the Pod of a holder, most certain first. With `owner` and `uid`, the Pod may be gone.
+ * How the audit identified the Pod of a holder, most certain first. `owner` and `uid` also identify a deleted Pod.
  * - `owner`: the ownerReference of the holder's LeaseCandidate contains the uid of the Pod.
  * - `uid`: the holder's identity contains the Pod's name and the first 8 characters of the Pod's uid.
  * - `name`: the identity contains the Pod's hostname. The Pod is not younger than the Lease's acquireTime.
- * - `node`: the identity contains the name of a node. The Pod is known only if a single Pod on this node fits.
+ * - `node`: the identity contains the name of a node. `pod` is set only if the name of exactly one Pod on this node, or
+ *   the name of a container in it, fits the Lease.
  * - `none`: the audit found no Pod.
  * - `unknown`: the audit could not list Pods.
  */

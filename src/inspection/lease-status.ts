@@ -78,8 +78,8 @@ export function describeStatus(decision: Decision, view: View, rawLease?: Kubern
 }
 
 /**
- * Returns the decision with another outcome and other states: those that follow if all candidates answer that may still
- * answer a ping. The actions are empty.
+ * Assumes that every candidate answers that may still answer a ping. Returns the decision without actions, and with the
+ * outcome and the states that follow from this assumption.
  */
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);

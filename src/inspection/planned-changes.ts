@@ -61,7 +61,10 @@ export type Rollout = ReturnType<typeof plannedRollout>;
 
 export type RolloutForecast = ReturnType<typeof forecastRollout>[number];
 
-/** Simulates a rolling update once for each registered strategy, as if all candidates asked for that strategy. */
+/**
+ * Simulates a rolling update with each registered strategy, as if all candidates asked for this strategy. Returns the
+ * minimum and the maximum number of leader changes.
+ */
 export function forecastRollout(input: ElectionInput, now: Now, rollout: Rollout) {
   return [...strategies.keys()].map((strategy) => {
     const preference: StrategyPreference = { kind: 'strategy', strategy };

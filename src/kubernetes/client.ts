@@ -11,7 +11,6 @@ import { ApiError, apiErrorFromResponse, ConnectionError, connectionError } from
 import { parseAnswer, readChunks, readList, type TakeItems } from './read-answer.ts';
 import { Turns } from './turns.ts';
 
-/** One call to the API server. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path from the server's root, without a query, such as `/apis/coordination.k8s.io/v1/leases`. */
@@ -25,7 +24,10 @@ export interface ApiRequest {
     | 'application/merge-patch+json'
     | 'application/json-patch+json'
     | 'application/apply-patch+yaml';
-  /** Deadline in ms for the whole answer, or for the head of a stream, including credentials; default 10,000. */
+  /**
+   * Time limit of the call in ms, from the request for credentials to the end of the answer. For a stream: to the head
+   * of the answer. Default 10,000.
+   */
   readonly deadlineMs?: number;
   /** Aborts the call, or its stream. */
   readonly signal?: AbortSignal;

@@ -9,7 +9,6 @@ import { messageOf } from '../support/text.ts';
 import { type Cluster, type ClusterConfig, type Context, StaticConfig, type User } from './cluster-config.ts';
 import { type Kubeconfig, parseKubeconfig } from './kubeconfig-file.ts';
 
-/** Where to read the configuration. */
 export interface KubeConfigSource {
   /** The kubeconfig that the user named. If it is set, the other sources are not read. */
   readonly kubeconfig?: string | undefined;

@@ -137,9 +137,9 @@ export function holderSeen(sight: LeaseSight | undefined, now: Instant): string 
 }
 
 /**
- * Returns the fencing token of a term that begins now. No earlier term that this elector saw has had this token, unless
- * the number is at its maximum. The elector must often increase the number itself: the coordinator increases
- * leaseTransitions only in a grant to another holder, and the coordinator built into kube-apiserver never does.
+ * Returns the fencing token of a term that begins now: a value of leaseTransitions that no earlier term known to this
+ * elector had, except at the maximum. The elector must often increase leaseTransitions itself. The coordinator increases
+ * it only in a grant to another holder, and the coordinator built into kube-apiserver never increases it.
  */
 export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: LeaseSight): number {
   if (lease && isTokenUnused) return lease.leaseTransitions;

@@ -54,7 +54,7 @@ export interface ParticipateOptions {
    */
   readonly leaseDurationMs?: number;
   /**
-   * The participant tells a leading program to stop this long after it sent its last successful renewal, in
+   * The time from the sending of the last successful renewal until the participant tells a leading program to stop, in
    * milliseconds; default 10,000. Must be less than 90 % of `leaseDurationMs`, so that the program stops before another
    * candidate can lead.
    */

@@ -48,7 +48,7 @@ export const LONGEST_WRITE_MS = 3500;
 
 /**
  * - `standby`: none of the other states, for example while another of our replicas holds the lock.
- * - `waiting`: a holder without our prefix holds the lock.
+ * - `waiting`: a foreign holder holds the lock, such as the controller built into kube-apiserver.
  * - `settling`: this replica holds the lock, but a former holder may still act.
  * - `active`: this replica may write.
  */

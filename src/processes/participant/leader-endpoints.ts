@@ -56,7 +56,10 @@ export class Leadership {
     this.#term = undefined;
   };
 
-  /** Records that the program has stopped leading, or will not start. The release then does not wait for promises. */
+  /**
+   * Records that the program has stopped leading, or will not start to lead. The sidecar then releases the Lease without
+   * waiting until its answers of `/leader` have expired.
+   */
   acknowledge(): void {
     this.#acknowledged.abort();
   }

@@ -82,7 +82,7 @@ export async function runSidecar(
       },
     });
   try {
-    // Do not become a candidate before the program is ready and asks for leadership.
+    // With `readyUrl`, wait until the program is ready. With `leadByConnection`, wait until it asks for the lead.
     if (!canLead()) await participant.withdraw();
     await participant.run(stop);
   } finally {
