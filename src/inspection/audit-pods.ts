@@ -155,8 +155,8 @@ function bindByName({ lease }: HolderFacts, pods: PodIndex): HolderBinding | und
 
 /**
  * Finds the Pod of a holder on the host network. The identity of such a holder contains only the hostname of the node.
- * Therefore, compares the name of the Lease with the names of the Pods on this node, and of their containers. For the
- * lock of the coordinators, looks for `kube-apiserver` instead.
+ * Therefore, the function compares the Lease's name with the names of the node's Pods, and of their containers. For the
+ * lock of the coordinators, it looks for `kube-apiserver` instead.
  */
 function bindByNode({ lease }: HolderFacts, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);

@@ -77,7 +77,7 @@ export function forecastRollout(input: ElectionInput, now: Now, rollout: Rollout
     const next = rehearse(asking, now, changesOf(asking, rollout, 'next'));
     return {
       strategy,
-      // The number of leader changes: `fewest` if the leader is always replaced last, `most` if always first.
+      // The number of leader changes: `fewest` if the leader is always replaced last, `most` if always replaced first.
       fewestHandOvers: last.handOvers,
       mostHandOvers: next.handOvers,
       leader: next.holder,

@@ -23,8 +23,8 @@ const PREEMPTION_FAILURES: readonly Reason[] = [
 export type ElectionMetrics = ReturnType<typeof createElectionMetrics>;
 
 /**
- * Registers the metrics of elections in `registry`. No label contains the name of a Lease or candidate, so the number of
- * series does not grow with the cluster. Each label has a fixed set of values.
+ * Registers the metrics of elections in `registry`. Each label has a fixed set of values, none of them the name of a
+ * Lease or candidate. So the number of series does not grow with the cluster.
  */
 export function createElectionMetrics(registry: Registry) {
   const { counter, histogram } = instrumentsOf(registry);
@@ -84,8 +84,8 @@ export function createElectionMetrics(registry: Registry) {
 }
 
 /**
- * A survey is used again until it has this age, in milliseconds. So all gauges of one scrape use the same survey, and
- * so do other scrapers within this time.
+ * A survey is used again until it has this age, in milliseconds. All gauges of one scrape therefore use the same
+ * survey, and so do other scrapers within this time.
  */
 const SURVEY_AGE_MS = 1000;
 
