@@ -172,7 +172,7 @@ const OBSTACLES: Readonly<Partial<Record<CrashEvidence, string>>> = {
     'name the container that leads: kubectl.kubernetes.io/default-container in the annotations of the Pod',
 };
 
-/** Says for how many Leases the end of a container would prove the end of the holder, and why not for others. */
+/** Says for how many Leases the end of a container would prove the end of the holder, and why not for other Leases. */
 function evidenceLines(leases: readonly LeaseAudit[], { paint, columns }: Layout): readonly string[] {
   const held = leases.filter(({ state }) => state === 'held');
   const byEvidence = Map.groupBy(held, ({ crashEvidence }) => crashEvidence);

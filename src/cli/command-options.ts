@@ -68,7 +68,7 @@ const RESOURCE = /^leases?(?:\.(?:v1\.)?coordination\.k8s\.io)?\//;
 
 function leaseName(given: string): string {
   const name = given.replace(RESOURCE, '');
-  // A script with an unset variable passes an empty name. The path for an empty name is that of all Leases.
+  // A script with an unset variable passes an empty name. In an API path, an empty name would mean all Leases.
   if (name === '') throw new InvalidArgumentError('Give the name of a Lease.');
   if (name.includes('/')) throw new InvalidArgumentError('Give the name alone, and its namespace with -n.');
   return name;

@@ -21,8 +21,8 @@ export function completionCommand(stdout: TextOutput): Command {
 }
 
 /**
- * Returns the possible completions of the last of `words`, one per line. A description may follow after a tab. The last
- * line follows kubectl's protocol for plugins: `:0` if file names are also possible, otherwise `:4`.
+ * Returns the possible completions of the last word in `words`, one per line. A description may follow after a tab. The
+ * last line follows kubectl's protocol for plugins: `:0` if file names are also possible, otherwise `:4`.
  */
 export function completionLines(words: readonly string[], program: Command): string {
   const typed = words.at(-1) ?? '';

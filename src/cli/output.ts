@@ -67,8 +67,8 @@ const MAX_CELL_LENGTH = 100;
 const MAX_SENTENCE_LENGTH = 2000;
 
 /**
- * Formats a table with left-aligned columns. Pads each cell to the width in `widths`, and cuts long cells. The last
- * column may contain a sentence, so its cells are longer, and are not padded.
+ * Formats a table with left-aligned columns. Cuts long cells, and pads cells to the width in `widths`. The last column
+ * may contain sentences: it may be longer, and is not padded.
  */
 export function tableLines(
   rows: readonly (readonly Cell[])[],

@@ -75,10 +75,11 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds a command if the arguments name none. If there are options, adds `demo` if one of them exists only in `demo`,
- * otherwise `run`. Without arguments, adds `run` in a pod or if an environment variable of `run` is set, otherwise
- * `demo`. KUBECONFIG does not select `run`, because its current context may be any cluster. Does not use the default
- * command of Commander: Commander would treat a mistyped command as an argument of the default command.
+ * Adds a command if the arguments name none.
+ * - With options: `demo` if one of the options exists only in `demo`, otherwise `run`.
+ * - Without arguments: `run` in a pod or if an environment variable of `run` is set, otherwise `demo`. KUBECONFIG does
+ *   not count, because its current context may be any cluster.
+ * Does not use Commander's default command, which would get a mistyped command as an argument.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;

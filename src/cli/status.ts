@@ -100,8 +100,8 @@ async function followStatus(
     settings,
     signal: AbortSignal.any([host.stopOn('SIGTERM', 'SIGINT'), refused.signal]),
     onError: (error: unknown) => {
-      // Without `widths`, the command has not printed a table yet: the credentials may be invalid, so end the command.
-      // Later, only warn: a server that has just started may refuse valid credentials. The watch retries.
+      // Before the first table (no `widths` yet), a refusal ends the command: the credentials may be invalid. Later,
+      // only warn: a server that has just started may refuse valid credentials.
       if (widths === undefined && hasStatus(error, 401, 403)) refused.abort(error);
       else warn(error);
     },

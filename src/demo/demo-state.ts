@@ -24,7 +24,7 @@ export interface LeaseState {
 }
 
 /**
- * The condition of a candidate. If neither its program nor the Lease shows one of the first six conditions, the
+ * The condition of a candidate. The first six values come from its program and the Lease. If none of them applies, the
  * condition is the candidate's state in the election. `yielding`: the candidate still leads, but no longer renews,
  * because another candidate is preferred. `elected`: the candidate holds the Lease, but has not taken up its grant.
  */

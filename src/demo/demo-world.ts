@@ -26,7 +26,7 @@ interface DemoWorldParts {
 const LEASE = { namespace: 'default', leaseName: 'demo' };
 const LEASE_KEY = leaseKey(LEASE.namespace, LEASE.leaseName);
 
-/** Number of stored events: more than a terminal has lines. */
+/** Maximum number of stored events. A terminal has fewer lines. */
 const REMEMBERED = 200;
 
 /** Number of connections that the candidates share. Each candidate has watches and sends renewals. */

@@ -87,8 +87,8 @@ export function wrapText(text: string, columns: number): readonly string[] {
 }
 
 /**
- * Adds colours, even if the terminal does not support them. Without `validateStream: false`, styleText() would check
- * the stream of this process instead of the host's. showLive() removes the colours if necessary.
+ * Adds colours. showLive() removes them if the terminal has no colours. Without `validateStream: false`, styleText()
+ * would check the stream of this process instead of the host's.
  */
 function paint(style: Style | undefined, text: string): string {
   return style === undefined ? text : styleText(style, text, { validateStream: false });

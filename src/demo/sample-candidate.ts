@@ -58,7 +58,7 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
     get isLeading(): boolean {
       return end === undefined && isLeading;
     },
-    /** Starts the program. Resolves when the LeaseCandidate is published, and never if the program ends before. */
+    /** Starts the program. Resolves when the LeaseCandidate is published; never resolves if the program ends before. */
     start(): Promise<void> {
       running = participant.run(stopping.signal);
       return participant.published;

@@ -25,7 +25,7 @@ import {
   servedCandidateApis,
 } from './elections.ts';
 
-/** A Lease, and the renewals by its present holder that this process has seen. */
+/** A Lease with the renewals of its present holder, as far as this process has seen them. */
 export interface WatchedLease {
   readonly lease: Lease;
   readonly createdAt: MicroTime | undefined;
@@ -41,9 +41,9 @@ interface SeenRenewals {
   readonly firstAt: Instant;
   /** When this process saw the last renewal. Before any renewal: when it first saw this holder. */
   readonly lastAt: Instant;
-  /** The longest interval before a renewal, in milliseconds. Does not include the time since the last renewal. */
+  /** The longest wait for a renewal, in milliseconds. Does not include the time since the last renewal. */
   readonly longestMs: number;
-  /** The difference of the last two renewTimes by the holder's clock, in milliseconds; 0 if `count` is 0. */
+  /** The difference between the last two renewTimes that the holder has written, in milliseconds; 0 if not known. */
   readonly stampedMs: number;
 }
 
@@ -80,7 +80,7 @@ interface AuditRequest extends Omit<ClusterScope, 'settings'> {
 
 /** Each API server renews its own Lease with this label, to show the other API servers that it runs. */
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
-/** Timeout of a watch without events, in ms. Longer than the longest audit (1 h), because there may be no renewals. */
+/** Timeout of a watch without events, in ms. Longer than the longest audit (1 h): a lack of renewals is no failure. */
 const STALL_MS = 2 * 3_600_000;
 
 /**

@@ -16,7 +16,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
 
-/** Maximum number of hyphen-separated words of an identity that are examined. An identity may have any length. */
+/** Maximum number of words of an identity that the audit examines. The words are separated by hyphens. */
 const MAX_WORDS = 32;
 
 export interface AuditedPod extends Pod {
@@ -78,7 +78,7 @@ export class PodIndex {
     return (this.#byHostname.get(hostname) ?? []).map(({ pod }) => pod);
   }
 
-  /** Returns the hostNetwork Pods of the namespace on the node with this hostname. */
+  /** Returns the Pods of the namespace that use the host network of the node with this hostname. */
   onHost(hostname: string, namespace: string): readonly AuditedPod[] {
     const pods = this.#byNode.get(firstLabel(hostname)) ?? [];
     return pods.filter((pod) => pod.namespace === namespace && isSameHost(pod.node, hostname));
@@ -97,8 +97,8 @@ export class PodIndex {
  * - `owner`: the ownerReference of the holder's LeaseCandidate contains the uid of the Pod.
  * - `uid`: the holder's identity contains the Pod's name and the first 8 characters of the Pod's uid.
  * - `name`: the identity contains the Pod's hostname. The Pod is not younger than the Lease's acquireTime.
- * - `node`: the identity contains the name of a node. `pod` is set only if the name of exactly one Pod on this node, or
- *   the name of a container in it, fits the Lease.
+ * - `node`: the identity contains the name of a node. `pod` is set only if exactly one Pod on this node has a name, or
+ *   a container with a name, that matches the name of the Lease.
  * - `none`: the audit found no Pod.
  * - `unknown`: the audit could not list Pods.
  */
@@ -155,8 +155,8 @@ function bindByName({ lease }: HolderFacts, pods: PodIndex): HolderBinding | und
 
 /**
  * Finds the Pod of a holder on the host network. The identity of such a holder contains only the hostname of the node.
- * The function therefore looks for the Pod on this node whose name, or whose container's name, fits the Lease. The lock
- * of the built-in coordinator fits the Pod of kube-apiserver.
+ * Therefore, the function compares the Lease's name with the names of the node's Pods, and of their containers. For the
+ * lock of the coordinators, it looks for `kube-apiserver` instead.
  */
 function bindByNode({ lease }: HolderFacts, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);
@@ -225,7 +225,7 @@ function workloadKey({ namespace, workload }: AuditedPod): string {
   return `${namespace}/${workload}`;
 }
 
-/** `Applies`: the end of a container can prove that the holder of a Lease has ended (rule 17). Otherwise, why not. */
+/** `Applies`: the end of a container can prove the end of the holder (rule 17). The other values say why it cannot. */
 export type CrashEvidence =
   | 'Applies'
   | 'NoHolder'
@@ -237,7 +237,7 @@ export const PLAIN_LEASES_ASK = `A Lease of a plain elector, or its Namespace, a
 
 /**
  * Returns whether the end of the holder's container could prove that the holder has ended (rule 17), or why not.
- * Assumes that the annotation which enables crash evidence about a plain elector is set.
+ * Assumes that crash evidence is enabled for plain electors.
  */
 export function crashEvidenceFor(
   holding: HolderFacts,

@@ -221,7 +221,7 @@ function stateOf(watched: WatchedLease, now: Now): HoldingState {
   return holderIdentity === FENCE ? 'fenced' : 'held';
 }
 
-/** Returns the seconds since the last renewal, or since renewTime if none was observed; undefined without both. */
+/** Returns the seconds since the last observed renewal, otherwise since renewTime; undefined without both. */
 function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
   if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
   if (lease.renewTime === undefined) return undefined;
@@ -229,8 +229,8 @@ function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | und
 }
 
 /**
- * Returns the mean interval between renewals, in seconds; undefined if none was observed. If only one was observed,
- * returns the difference of the last two renewTimes.
+ * Returns the mean interval between renewals, in seconds; undefined if no renewal was observed. If only one renewal was
+ * observed, returns the difference between the last two renewTimes.
  */
 function intervalOf({ renewals }: WatchedLease): number | undefined {
   const { count, firstAt, lastAt, stampedMs } = renewals;

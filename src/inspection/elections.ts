@@ -133,8 +133,8 @@ export async function listPods<T>(
 export type ListedCandidate = Awaited<ReturnType<typeof listCandidates>>['candidates'][number];
 
 /**
- * Lists the candidates of all `apis`. Skips an API whose candidates the user may not list. Rejects if the user may list
- * none of them, and with all other errors of the client.
+ * Lists the candidates of all `apis`. Skips an API whose candidates the user may not list. Rejects if this applies to
+ * all APIs, and with all other errors of the client.
  */
 export async function listCandidates(
   client: KubernetesClient,
@@ -262,9 +262,9 @@ export interface ServerAhead {
   readonly max: number;
 }
 
-/** This machine's clock. `wallTime` follows the server's clock if the difference of the clocks is not tolerated. */
+/** This machine's clock. If it differs too much from the server's clock, `wallTime` follows the server's clock. */
 export interface ClusterClock extends Clock {
-  /** The difference of the clocks, according to the server's last answer; undefined before the first answer. */
+  /** The difference between the clocks, by the server's last answer; undefined before the first answer. */
   readonly serverAheadMs: ServerAhead | undefined;
   hear(heard: HeardDate): void;
 }

@@ -136,7 +136,7 @@ function conditionOf(missing: MissingProof): Condition {
   return NOT_SAME_INCARNATION.includes(missing) ? 'SameIncarnation' : 'Exited';
 }
 
-/** Describes all conditions: those before `decisive` hold, and it is not known whether those after `decisive` hold. */
+/** Describes all conditions: those before `decisive` hold, and those after `decisive` are unknown. */
 function accounts(
   decisive: Condition,
   holds: boolean | undefined,

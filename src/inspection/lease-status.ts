@@ -36,7 +36,7 @@ export interface LeaseStatus {
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
   readonly priorities: ReturnType<typeof countPriorities>;
-  /** The strategies in conflict if all candidates that may answer a ping do so; undefined without a conflict. */
+  /** The strategies in conflict among the candidates that can take part now or after a ping; undefined if none. */
   readonly conflictingStrategies: readonly string[] | undefined;
   readonly reason: Reason;
   /** What the Lease waits for, to complete `waits for ...`; undefined if it waits for nothing. */
@@ -53,8 +53,8 @@ export function statusOf({ input, rawLease }: ObservedElection, now: Now): Lease
 
 /** Returns the status of a Lease from a decision and a view that the caller already has. */
 export function describeStatus(decision: Decision, view: View, rawLease?: KubernetesObject): LeaseStatus {
-  // The outlook assumes that all candidates answer that may still answer a ping. The outcome alone would omit most
-  // candidates, because few have just renewed or answered a ping.
+  // Use the outlook: it includes the candidates that may still answer a ping. Without them, most candidates would be
+  // missing, because few have just renewed or answered.
   const { input, outlook: outcome } = view;
   const { namespace, name, lease } = input;
   const created = rawLease && timeField(rawLease.metadata, 'creationTimestamp');
@@ -78,8 +78,8 @@ export function describeStatus(decision: Decision, view: View, rawLease?: Kubern
 }
 
 /**
- * Assumes that every candidate answers that may still answer a ping. Returns the decision without actions, and with the
- * outcome and the states that follow from this assumption.
+ * Treats each candidate that may still answer a ping as if it had answered. Returns the decision without actions, and
+ * with the outcome and the states that result.
  */
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
@@ -176,7 +176,7 @@ function isBeingRevised({ reason }: Decision): boolean {
   return reason === 'GrantRevised' || reason === 'RevisionPending';
 }
 
-/** Names the priority of `best` as the cause if a rival would win with this priority; otherwise returns ''. */
+/** Returns `, for its higher priority` if a rival would win with the same priority; otherwise an empty text. */
 function forItsPriority(best: LeaseCandidate, strategy: string, rivals: readonly Standing[]): string {
   const order = strategies.get(strategy);
   const { priority } = best;

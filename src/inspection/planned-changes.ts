@@ -56,7 +56,7 @@ export function plannedRollout(text: string, { namespace, name: lease, candidate
   return { names, binaryVersion, emulationVersion };
 }
 
-/** A rolling update. One at a time, it replaces the candidates in `names` by candidates with the new versions. */
+/** A rolling update. Replaces the candidates in `names`, one at a time, by candidates with the new versions. */
 export type Rollout = ReturnType<typeof plannedRollout>;
 
 export type RolloutForecast = ReturnType<typeof forecastRollout>[number];
@@ -77,7 +77,7 @@ export function forecastRollout(input: ElectionInput, now: Now, rollout: Rollout
     const next = rehearse(asking, now, changesOf(asking, rollout, 'next'));
     return {
       strategy,
-      // The number of leader changes: `fewest` if the leader is always replaced last, `most` if it is always next.
+      // The number of leader changes: `fewest` if the leader is always replaced last, `most` if always replaced first.
       fewestHandOvers: last.handOvers,
       mostHandOvers: next.handOvers,
       leader: next.holder,

@@ -13,13 +13,13 @@ import { InMemoryElection } from './in-memory-election.ts';
 
 export type Rehearsal = ReturnType<Rehearsing['result']>;
 
-// The simulated programs use client-go's defaults: a leader renews every 2 s, and a Lease lasts 15 s. Only the polls of
-// other electors differ: every 2 s instead of every 2 to 4.4 s. A candidate answers a ping after 50 ms.
+// The simulated programs use client-go's defaults: a leader renews every 2 s, and a Lease lasts 15 s. One value
+// differs: an elector that does not lead polls every 2 s, not every 2 to 4.4 s. A candidate answers a ping after 50 ms.
 const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** A Lease counts as settled if nothing happens for this time, in ms, because it may wait for a candidate forever. */
+/** If nothing happens for this time, in ms, the Lease counts as settled. It may wait for a candidate forever. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 
@@ -31,10 +31,9 @@ const DECISIONS_AT_ONE_INSTANT = 20;
 const LASTING = new Set<Reason>(['NoCandidates', 'PlainElector', 'ThirdPartyStrategy', 'CoordinatorLease']);
 
 /**
- * Simulates an election with these changes, using the coordinator's own decision function. Candidates answer pings, the
- * holder renews and yields, and the Lease expires. Each change waits until the effects of the previous one have ended.
- * Only a crash that is the first change starts at once. Programs that are silent at the start stay silent: candidates
- * that have not answered a ping, and a holder that is late.
+ * Simulates an election with these changes, using the coordinator's own decision function. Makes the next change when
+ * the effects of the last one have ended. Candidates that are unresponsive, expired or deleted at the start, and a
+ * holder that is late at the start, do not answer or renew.
  */
 export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
   const rehearsal = new Rehearsing(input, start);
@@ -56,7 +55,7 @@ export type Change =
   | { readonly kind: 'crash'; readonly name: string }
   /** The candidate gets a priority that does not expire. */
   | { readonly kind: 'priority'; readonly name: string; readonly priority: number }
-  /** The candidate `successor` appears, then one of `names` stops: the leader first (`next`) or last (`last`). */
+  /** `successor` appears, then one of `names` stops: if possible, the leader (`next`) or another one (`last`). */
   | {
       readonly kind: 'replace';
       readonly names: readonly string[];
@@ -246,7 +245,7 @@ class Rehearsing {
     this.#election.putLease({
       ...lease,
       holderIdentity: '',
-      // The coordinator recognizes a release: the holder has written the duration 1 and a later renewTime.
+      // The coordinator recognizes a release by the duration 1 and a later renewTime, both written by the holder.
       leaseDurationSeconds: 1,
       isDurationHolders: true,
       renewTime: this.#now.wall + 1n,
@@ -269,7 +268,7 @@ class Rehearsing {
   #ping({ name, purpose }: PingCandidate, reason: Reason): void {
     const answers = !this.#silent.has(name);
     if (answers) this.#answersDue.set(name, this.#at + ANSWER_MS);
-    // Do not report routine pings. While a preemption is pending, the coordinator pings the candidate repeatedly.
+    // Do not report routine pings, or those during a preemption, which the coordinator sends repeatedly.
     if (purpose === 'validity' || purpose === 'collection' || reason === 'PreemptionPending') return;
     this.#say(`${name} is asked for a sign of life${answers ? '' : ', and does not answer'}`, reason, true);
   }

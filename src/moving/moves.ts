@@ -14,7 +14,7 @@ import { leaderOf, obstacleAbove, obstacleTo, priorityAbove, reasonToStay } from
 
 export interface MoveRequest extends ClusterScope {
   readonly lockNamespace: string;
-  /** How long the priority lasts that the command sets, in milliseconds. */
+  /** How long the new priority lasts, in milliseconds. */
   readonly forMs: number;
   /** How long to wait for leaders to move, in milliseconds. */
   readonly timeoutMs: number;
@@ -121,11 +121,11 @@ interface MovedLease {
   readonly from: string;
   /** The new leader; undefined if no other candidate leads yet. */
   readonly to: string | undefined;
-  /** Why no other candidate leads; undefined if one does. */
+  /** Why no other candidate leads; undefined if another candidate leads. */
   readonly why: string | undefined;
 }
 
-/** The priority of drained candidates. Far below the default 0: candidates that stay may have small negative ones. */
+/** The priority of drained candidates. Far below 0: candidates that stay may have a priority slightly below 0. */
 const DRAINED = -1000;
 
 /**
@@ -150,7 +150,7 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
   });
   const until = clock.wallTime() + BigInt(forMs) * 1000n;
   const isLed = (one: ListedCandidate) => before.get(keyOf(one))?.leader === one.candidate.name;
-  // Write the priorities of leaders last, so that no drained candidate succeeds another drained leader.
+  // Write the priorities of leaders last. Otherwise, a candidate that is about to be drained could become the leader.
   for (const some of [selected.filter((one) => !isLed(one)), selected.filter(isLed)])
     await Promise.all(some.map((one) => setPriority(client, one, { by: 'drain', priority: DRAINED, until })));
   tell(

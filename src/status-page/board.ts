@@ -75,7 +75,7 @@ export function createBoard(clock: Clock, source: LeaseSource) {
   };
 }
 
-/** Reasons with a countdown in seconds in `waitingFor`. An entry with such a reason is built again every second. */
+/** Reasons for which `waitingFor` counts down the seconds. An entry with such a reason is built again every second. */
 const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate', 'LeaseFenced']);
 const COUNTDOWN_MS = 1000;
 
@@ -83,8 +83,8 @@ const COUNTDOWN_MS = 1000;
 export const MAX_CANDIDATES = 100;
 
 /**
- * Builds the entry of a Lease, using the controller's own decision function. At `until`, the entry becomes outdated
- * even if the Lease and its candidates have not changed. `until` is undefined if there is no such time.
+ * Builds the entry of a Lease, using the controller's own decision function. `until` is the time at which the entry
+ * becomes outdated even if the Lease and its candidates do not change; undefined if there is no such time.
  * @param wallOffsetMs instant + offset = Unix time in ms
  */
 export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: number) {

@@ -38,9 +38,9 @@ const MAX_STALL_MS = 30_000;
 export type Broadcast = ReturnType<typeof createBroadcast>;
 
 /**
- * Sends the Leases, the elections and the state of the replica to all readers, which are the open pages: first
- * everything, then the changes. A message contains the current state of a Lease, so a slow reader only misses
- * intermediate states. Without readers, the broadcast does no work.
+ * Sends the Leases, the elections and the state of the replica to all readers (the open pages): first everything, then
+ * the changes. A message contains the current state of a Lease, so a slow reader only misses intermediate states.
+ * Without readers, the broadcast does no work.
  */
 export function createBroadcast(parts: BroadcastParts) {
   const { clock, source, state, onError } = parts;

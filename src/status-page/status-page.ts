@@ -33,7 +33,7 @@ const EVENTS_PATH = `${ASSETS_PATH}events`;
 /** A watch usually restarts within this time, in ms. After a longer interruption, the page shows a warning. */
 const WATCH_RESTART_MS = 3000;
 
-/** The answer if the Host header is a public name. Through kubectl proxy, the header is the name of the API server. */
+/** The answer if the Host header is a public name. With kubectl proxy, it may be one: the name of the API server. */
 const NOT_ALLOWED_HOST =
   'ask for this page by an address, or by a name that is not public, as through kubectl port-forward\n';
 
@@ -79,7 +79,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
-    // Compute `at` once per interruption: the monotonic and the wall clock drift apart, and pages get each new value.
+    // Compute `at` once per interruption: the two clocks drift apart, and each new value would be sent to all pages.
     if (blind?.since !== since) blind = { since, at: Math.round(wallMs(clock) - blindMs) };
     return { hasSynced, blindSince: blind.at };
   }

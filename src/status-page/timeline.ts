@@ -50,7 +50,7 @@ export function createTimeline(clock: Pick<Clock, 'wallTime'>) {
     decided(key: LeaseKey, decision: Decision, input: ElectionInput): void {
       const { resolvedTo, began } = troubles.decided(key, decision);
       if (resolvedTo !== undefined) add(key, resolutionEvent(resolvedTo, input), decision);
-      // If the decision is the result of an election, applied() records its write after the write has succeeded.
+      // If the decision ends an election, applied() records the result after the write has succeeded.
       if (began !== undefined && !resultOf(decision))
         add(key, troubleEvent(decision, input, began), decision);
     },

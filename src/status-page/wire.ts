@@ -107,7 +107,7 @@ export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
   return Number(clock.wallTime() / 1000n);
 }
 
-/** Long texts in JSON with at most this number of characters may stay: the JSON is small anyway. */
+/** JSON with at most this number of characters may contain long texts: it is small anyway. */
 const LARGE = 4 * 1024;
 
 /**

@@ -89,7 +89,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
     },
     lockEvent: ({ event }) => reportLock(event),
     lockWatchFailed({ error, context }) {
-      // A lost watch only delays reactions, because this replica also reads or renews the lock every 2 s.
+      // Only warn: without the watch, this replica still reads or renews the lock every 2 s, but reacts later.
       metrics.lock.callFailed('watch');
       if (isNew('lock watch', error))
         logger.warn({ err: error, retryInMs: context.retryInMs }, 'Watching the coordinator lock failed');
@@ -116,7 +116,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
   return (event) => (reporters[event.type] as ObserveController)(event);
 }
 
-/** Returns a function that logs failed writes of Events; consecutive failures of one kind at most once a minute. */
+/** Returns a function that logs failed writes of Events, but consecutive failures of one kind at most once a minute. */
 export function createEventFailureReport({ logger, now }: Pick<ReportParts, 'logger' | 'now'>) {
   const isNew = createThrottle(now);
   return (error: unknown): void => {

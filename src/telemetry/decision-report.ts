@@ -103,7 +103,7 @@ export function createDecisionReport(parts: ReportParts) {
     if (reason === 'StrategyConflict') metrics.conflicts.inc();
     if (UNDECIDED.includes(reason)) metrics.elections.inc({ result: 'undecided', reason });
     logger[began](describe(key, decision, input), 'Left a Lease as it is');
-    // If the decision is the result of an election, applied() records its Event after the write has succeeded.
+    // If the decision ends an election, applied() records its Event after the write has succeeded.
     // A Lease with an invalid name cannot exist, so no Event can refer to this Lease.
     if (!resultOf(decision) && reason !== 'InvalidLeaseName')
       recordEvent(troubleEvent(decision, input, began));

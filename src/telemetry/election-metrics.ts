@@ -23,8 +23,8 @@ const PREEMPTION_FAILURES: readonly Reason[] = [
 export type ElectionMetrics = ReturnType<typeof createElectionMetrics>;
 
 /**
- * Registers the metrics of elections in `registry`. No label contains the name of a Lease or candidate, so the number of
- * series does not grow with the cluster. Each label has a fixed set of values.
+ * Registers the metrics of elections in `registry`. Each label has a fixed set of values, none of them the name of a
+ * Lease or candidate. So the number of series does not grow with the cluster.
  */
 export function createElectionMetrics(registry: Registry) {
   const { counter, histogram } = instrumentsOf(registry);
@@ -84,8 +84,8 @@ export function createElectionMetrics(registry: Registry) {
 }
 
 /**
- * Maximum age of a survey that is used again, in milliseconds. All gauges of one scrape use the same survey, and so do
- * several scrapers that scrape within this time.
+ * A survey is used again until it has this age, in milliseconds. All gauges of one scrape therefore use the same
+ * survey, and so do other scrapers within this time.
  */
 const SURVEY_AGE_MS = 1000;
 
@@ -93,7 +93,7 @@ const SURVEY_AGE_MS = 1000;
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** For each Lease that this process did not see lose its leader: when a survey first found no leader. */
+  /** If this process did not see when a Lease lost its leader: when a survey first found the Lease without a leader. */
   let foundUnled = new Map<string, Instant>();
 
   const current = sharedWhileRunning(async () => {

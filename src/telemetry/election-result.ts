@@ -27,7 +27,7 @@ export const electionResults = {
 
 export type ElectionResult = keyof typeof electionResults;
 
-/** Returns the result of the election that this decision ends if its writes succeed; undefined if there is none. */
+/** Returns the result of the election if the writes of this decision succeed; undefined if they end no election. */
 export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
   const grant = grantOf(decision);
   if (grant) return grant.revises ? 'revised' : 'granted';
@@ -156,8 +156,8 @@ export class TroubleWatch {
   readonly #conflicting = new Set<string>();
 
   /**
-   * Returns in `began` the log level of a problem that begins with this decision, and in `resolvedTo` the strategy on
-   * which the candidates agree if this decision ends a conflict.
+   * `began` is the log level of a problem that begins with this decision. If this decision ends a strategy conflict,
+   * `resolvedTo` is the strategy on which the candidates now agree.
    */
   decided(key: string, { reason, outcome, conflict = '' }: Decision) {
     if (electionSteps.has(reason)) return {};

@@ -45,9 +45,8 @@ const DRAIN_MS = 2000;
 const MAX_NAME = 253;
 
 /**
- * Creates a recorder that writes core/v1 Events in the background, one at a time. `kubectl describe lease` shows the
- * Events. Namespaces take turns, so that many Events of one namespace do not delay the Events of the others. Events of
- * one namespace stay in order.
+ * Creates a recorder that writes core/v1 Events in the background, one at a time. Namespaces take turns, so that many
+ * Events of one namespace do not delay the Events of the others. Events of one namespace stay in order.
  */
 export function createEventRecorder({ client, clock, host, onEnd, onFailure }: EventRecorderParts) {
   const correlator = createEventCorrelator();

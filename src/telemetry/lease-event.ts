@@ -36,7 +36,7 @@ export interface LeaseEvent {
 
 /**
  * Returns the Events of a decision whose writes have succeeded. The Events refer to `written`, the Lease after these
- * writes, or else to the Lease in `input`.
+ * writes. Without `written`, they refer to the Lease in `input`.
  */
 export function changeEvents(
   decision: Decision,
@@ -69,8 +69,7 @@ export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEv
 }
 
 /**
- * Maximum number of items, such as candidates, that a log line or an Event names. For the items beyond this maximum,
- * the log line or Event gives only their number (rule 9).
+ * A log line or an Event names at most this number of items, such as candidates, and only counts the others (rule 9).
  */
 export const MAX_NAMED = 10;
 

@@ -10,8 +10,8 @@ type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => v
 const RATE = { burst: 20, perSecond: 1 };
 
 /**
- * A namespace is quiet if no line with the same message about the namespace was written for this time, in milliseconds.
- * The lines about quiet namespaces may use a second budget.
+ * For one message, a namespace is quiet if no line about the namespace was written for this time, in milliseconds. The
+ * lines about quiet namespaces may use a second budget.
  */
 const QUIET_NAMESPACE_MS = 60_000;
 
@@ -25,9 +25,8 @@ const MAX_MESSAGES = 100;
 const OTHERS = 'other messages';
 
 /**
- * Limits the log lines with each message: 20 at once, and then one a second. Each message has its own budget, so that a
- * frequent message does not hide a rare one. For each message, the namespaces that were quiet for a minute share a
- * second budget, so that the lines of one namespace cannot suppress the lines of the others.
+ * Limits log lines: each message may be written 20 times at once, and then once a second. For each message, namespaces
+ * that were quiet for a minute share a second budget, so that one namespace does not use up the lines of all others.
  * @param tell is called ten seconds after the first dropped line, and again after further dropped lines. The caller
  * must not limit the line that `tell` writes.
  */

@@ -7,9 +7,9 @@ import { bounded, boundedFields, printableJson } from '../support/text.ts';
 import { createLogBudget } from './log-budget.ts';
 
 /**
- * Structured logs, one JSON object per line. A message is constant, and all variable data is in fields, so that logs can
- * be counted by message: `logger.info({ lease, holder }, 'Elected a leader')`. An Error is in the field `err`. Text from
- * the cluster is shortened and escaped.
+ * Structured logs, one JSON object per line. A message is constant, so that logs can be counted by message. All
+ * variable data is in fields: `logger.info({ lease, holder }, 'Elected a leader')`. An Error is in the field `err`.
+ * Text from the cluster is shortened and escaped.
  */
 export type Logger = PinoLogger;
 

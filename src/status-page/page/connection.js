@@ -10,7 +10,7 @@ const LOOK_MS = 1000;
 
 /**
  * Keeps a connection to the stream of messages while the page is visible. A hidden page needs no connection, and a
- * browser has at most six connections per server for all tabs.
+ * browser allows at most six connections to one server, for all tabs together.
  * @param {Handlers} handlers
  * @param {(connection: Connection) => void} onChange called when the connection changes, and after each message
  */
