@@ -74,9 +74,9 @@ export interface KubernetesClient {
   /** Resolves to the answer's JSON object. Rejects with {@link ApiError} or {@link ConnectionError}. Never retries. */
   request(request: ApiRequest): Promise<JsonObject>;
   /**
-   * Resolves to the answer's body as a stream, as soon as the head of the answer has arrived. The deadline ends at that
-   * moment. The caller must iterate over the body or abort the call, otherwise the connection stays open. Rejects like
-   * {@link KubernetesClient.request}, and the iteration throws the same errors.
+   * Resolves to the answer's body as a stream, as soon as the head of the answer has arrived. From then on, there is no
+   * deadline. The caller must iterate over the body or abort the call, otherwise the connection stays open. Rejects
+   * like {@link KubernetesClient.request}, and the iteration throws the same errors.
    */
   stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>>;
   /**

@@ -40,7 +40,7 @@ export class ApiError extends Error {
 /**
  * The client got no complete and valid answer. The server may have acted on the request, except with the codes
  * `CLIENT_CLOSED` and `CREDENTIALS`. `code` is a code of Node, such as `ECONNRESET`, or a code of this project:
- * - `CLIENT_CLOSED`, `DEADLINE_EXCEEDED`, `WATCH_CLOSED_EARLY`, `UNKNOWN`, `CREDENTIALS` (there are none)
+ * - `CLIENT_CLOSED`, `DEADLINE_EXCEEDED`, `WATCH_CLOSED_EARLY`, `UNKNOWN`, `CREDENTIALS` (the client has none)
  * - `ABORTED`: by the caller's signal, by `close`, or because a background request gave way
  * - `MALFORMED_ANSWER`: the answer is not valid in this API
  * - `SET_BACK`: the server was restored from a backup

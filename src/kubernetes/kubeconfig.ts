@@ -42,7 +42,7 @@ const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount
 /**
  * Reads the configuration from the first of these sources that is set or exists: the given file; the files in
  * $KUBECONFIG; the pod's service account; ~/.kube/config. If several files in $KUBECONFIG use a name, the first file
- * wins. Throws a {@link NoClusterError} if there is no source, and a {@link KubeConfigError} if it cannot be used.
+ * wins. Throws a {@link NoClusterError} without any source, and a {@link KubeConfigError} if the source cannot be used.
  */
 export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
   const { kubeconfig, context, env = processEnvironment } = source;

@@ -171,9 +171,8 @@ export async function runWatch(
 const NEWLINE = 0x0a;
 
 /**
- * Splits a stream of bytes into lines. Works on bytes, because a character may be split between two chunks. Keeps the
- * bytes after the last newline for the next chunk. At the end of the stream, these bytes are a truncated line, and no
- * caller gets them.
+ * Splits a stream of bytes into lines. Works on bytes, because a character may be split between two chunks. Keeps an
+ * unfinished line for the next chunk. If the stream ends within a line, this line is dropped.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;

@@ -91,10 +91,9 @@ interface Place {
 }
 
 /**
- * Keeps a store in sync with a resource of the server. First, the reflector lists all objects. Then it follows the
- * changes with one watch after the other, because a server ends each watch after some minutes. After an error, the
- * reflector waits and tries again, until it is stopped. If it can no longer rely on its resourceVersion, it lists
- * again, and the handler gets the differences.
+ * Keeps a store in sync with a resource of the server. Lists all objects, then follows the changes with one watch after
+ * the other, because a server ends each watch after some minutes. Retries after errors until it is stopped. If it can
+ * no longer rely on its resourceVersion, it lists again, and the handler gets the differences.
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;

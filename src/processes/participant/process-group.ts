@@ -104,8 +104,8 @@ kill -9 "-$group"`;
 
 /**
  * Starts the guard of a process group: a shell that kills the group at a deadline. This process extends the deadline
- * again and again. If this process is killed or paused, the guard kills the group. Returns undefined if there is no
- * shell. The command may then outlive this process.
+ * again and again, so the guard kills the group only if this process is killed or paused. Returns undefined if there is
+ * no shell. The command may then outlive this process.
  * @param ms the first deadline, in milliseconds from now.
  * @param onLost called if the guard ends, or cannot start, before `end` is called.
  */
