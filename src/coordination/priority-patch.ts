@@ -6,7 +6,7 @@ import type { RequestBody } from './lease-patch.ts';
 import { formatMicroTime } from './micro-time.ts';
 import { annotationsOf, textField } from './raw-object.ts';
 
-/** The annotation that `transfer` and `drain` write: JSON with the priority that they set, and the former one. */
+/** The annotation that `transfer` and `drain` write: JSON with the values that they set, and the former values. */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
 export interface PriorityChange {
@@ -53,7 +53,7 @@ function patchOf(
   return { metadata: { uid: object.metadata.uid ?? '', annotations } };
 }
 
-/** Returns the present values; if `drain` or `transfer` has written them, the values before that command. */
+/** Returns the current values; if `drain` or `transfer` has written them, the values before that command. */
 function valuesBefore(object: KubernetesObject): Annotations {
   const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
   const present = valuesIn({ priority, until });
@@ -63,8 +63,8 @@ function valuesBefore(object: KubernetesObject): Annotations {
 }
 
 /**
- * Returns the values that `drain` or `transfer` has written, and the values `before` that command; undefined without
- * {@link PRIORITY_SET_BY_ANNOTATION}. If that annotation is invalid, all values are null.
+ * Returns the content of {@link PRIORITY_SET_BY_ANNOTATION}: the values that `drain` or `transfer` has written, and the
+ * values `before` that. Undefined without this annotation; if it is invalid, all values are null.
  */
 function markOn(object: KubernetesObject) {
   const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);

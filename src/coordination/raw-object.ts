@@ -9,14 +9,14 @@ const MAX_COMMON = 1000;
 /** Maximum characters of a string in `common`, to limit memory. A Kubernetes name has at most 253. */
 const LONGEST_COMMON = 256;
 
-/** Returns `text`; if `known`, from the object's former state, is equal, returns `known`, to share one string. */
+/** Returns `known`, from the former state of the object, if it equals `text`: both states then share one string. */
 export function keptText<T extends string | undefined>(text: T, known: string | undefined): T {
   return text === known ? (known as T) : text;
 }
 
 /**
- * Returns a string equal to `text` that is already in memory, if there is one: `known`, or the same string of another
- * object. Otherwise returns `text`.
+ * Returns a string equal to `text`: to save memory, one that exists already if possible (`known`, or the string of
+ * another object).
  */
 export function commonText<T extends string | undefined>(text: T, known: string | undefined): T {
   if (text === undefined) return text;

@@ -74,8 +74,8 @@ export class Channel {
         headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
         agent,
       });
-      // Do not use Node's option `signal`: it costs 10 % of the time of a short request. The listener can stay: after
-      // the end of the answer, destroy() has no effect.
+      // Do not use Node's option `signal`: it costs 10 % of the time of a short request. This listener is never
+      // removed, because after the end of the answer, destroy() has no effect.
       signal.addEventListener('abort', () => call.destroy(signal.reason), { once: true });
       call.on('response', (answer) => {
         resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: uncompressed(answer) });

@@ -25,8 +25,8 @@ export interface ApiRequest {
     | 'application/json-patch+json'
     | 'application/apply-patch+yaml';
   /**
-   * Time limit of the call in ms, from the request for credentials to the end of the answer. For a stream: to the head
-   * of the answer. Default 10,000.
+   * Time limit of the call in ms, from the request for credentials to the end of the answer. Default 10,000. For a
+   * stream, the time ends with the head of the answer.
    */
   readonly deadlineMs?: number;
   /** Aborts the call, or its stream. */
@@ -38,9 +38,9 @@ export interface ApiRequest {
    */
   readonly takeItems?: TakeItems;
   /**
-   * If true, the client does not queue the request: if too many requests are in flight, the call rejects without a call
-   * of `observe`. If another request has to wait, the client aborts a background request in flight. Both errors have
-   * the code `ABORTED`. Has no effect on streams and on calls with `takeItems`.
+   * If true, the request gives way to other requests. If too many requests are in flight, the call rejects at once, and
+   * `observe` is not called. If another request has to wait, the client may abort this one. Both errors have the code
+   * `ABORTED`. Has no effect on streams and on calls with `takeItems`.
    */
   readonly isBackground?: boolean;
 }
@@ -50,7 +50,7 @@ export interface ApiCallObservation {
   readonly method: string;
   /** Kubernetes' verb: get, list, watch, create, update, patch, delete or deletecollection. */
   readonly verb: string;
-  /** The resource with its subresource, such as `leases` or `leases/status`; the path if it names none. */
+  /** The resource with its subresource, such as `leases` or `leases/status`; the path if the path names no resource. */
   readonly resource: string;
   /** The HTTP status; `error` if the client got no complete and valid answer. */
   readonly status: number | 'error';
@@ -74,15 +74,14 @@ export interface KubernetesClient {
   /** Resolves to the answer's JSON object. Rejects with {@link ApiError} or {@link ConnectionError}. Never retries. */
   request(request: ApiRequest): Promise<JsonObject>;
   /**
-   * Resolves to the answer's body as a stream, as soon as the head of the answer has arrived. The deadline ends at that
-   * moment. The caller must iterate over the body or abort the call, otherwise the connection stays open. Rejects like
-   * {@link KubernetesClient.request}, and the iteration throws the same errors.
+   * Resolves to the answer's body as a stream, as soon as the head of the answer has arrived. From then on, there is no
+   * deadline. The caller must iterate over the body or abort the call, otherwise the connection stays open. Rejects
+   * like {@link KubernetesClient.request}, and the iteration throws the same errors.
    */
   stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>>;
   /**
    * Ends streams at once. Waits `graceMs` (default one second) for requests in flight, then aborts them. Calls that are
-   * not sent yet fail with `CLIENT_CLOSED`, or with `ABORTED` if they are still queued after `graceMs`. When the
-   * promise resolves, no call is in flight, even if the server does not answer.
+   * not sent yet fail with `CLIENT_CLOSED` or `ABORTED`. When the promise resolves, no call is in flight.
    */
   close(graceMs?: number): Promise<void>;
 }
@@ -154,8 +153,8 @@ class HttpClient implements KubernetesClient {
   }
 
   /**
-   * Requests a list without waiting for a turn. A list may take a minute, and there may be several lists for each
-   * namespace, so lists would keep other requests waiting.
+   * Requests a list outside the queue. A list may take a minute, and there may be several lists for each namespace, so
+   * lists in the queue would keep other requests waiting.
    */
   #requestList(request: ApiRequest, takeItems: TakeItems): Promise<JsonObject> {
     return this.#call(request, async (deadline) => {

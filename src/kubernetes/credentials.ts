@@ -13,7 +13,7 @@ export interface Credentials {
   readonly tls: ConnectionOptions;
 }
 
-/** How long the client reuses credentials, in ms: to get them, the client reads files or runs a plugin. */
+/** How long the client reuses credentials, in ms. To get new ones, the client reads files or runs a plugin. */
 const REUSE_MS = 1_000;
 
 interface CredentialParts {
@@ -56,7 +56,7 @@ export class CredentialSource {
 }
 
 /**
- * The plugin process that each call of obtainCredentials() starts. client-node does not report how a plugin ended, but
+ * The plugin process of the current call of obtainCredentials(). client-node does not report how a plugin ended, but
  * the process has an exit code or a signal.
  */
 const started = new AsyncLocalStorage<{ process?: ChildProcess }>();

@@ -11,9 +11,8 @@ interface WantedResource<V extends string> {
 
 /**
  * Returns the first of the apiVersions in which the server has the resource; undefined if there is none. Rejects if a
- * request fails with another error than 404, because only a 404 shows that the server does not serve a version. Sends
- * one request per version instead of reading the group's list of versions: just after the start of an upgraded server,
- * this list may be outdated.
+ * request fails with another error than 404, because only a 404 shows that the server does not serve a version. Asks
+ * for each version, because just after the start of an upgraded server, the group's list of versions may be outdated.
  */
 export async function discoverServed<V extends string>(
   client: KubernetesClient,

@@ -38,12 +38,12 @@ export class ApiError extends Error {
 }
 
 /**
- * The client got no complete and valid answer. Except for the codes `CLIENT_CLOSED` and `CREDENTIALS`, the server may
- * have acted on the request. `code` is Node's code (`ECONNREFUSED`, `ECONNRESET`, `CERT_HAS_EXPIRED`, ...), or a code
- * of this project: `DEADLINE_EXCEEDED`, `ABORTED` (by the caller's signal or by `close`, or a background request gave
- * way), `CLIENT_CLOSED` (nothing was sent), `CREDENTIALS` (no credentials, so nothing was sent), `MALFORMED_ANSWER`
- * (the answer is not valid in this API), `WATCH_CLOSED_EARLY`, `SET_BACK` (the server was restored from a backup),
- * `UNKNOWN`.
+ * The client got no complete and valid answer. The server may have acted on the request, except with the codes
+ * `CLIENT_CLOSED` and `CREDENTIALS`. `code` is a code of Node, such as `ECONNRESET`, or a code of this project:
+ * - `CLIENT_CLOSED`, `DEADLINE_EXCEEDED`, `WATCH_CLOSED_EARLY`, `UNKNOWN`, `CREDENTIALS` (the client has none)
+ * - `ABORTED`: by the caller's signal, by `close`, or because a background request gave way
+ * - `MALFORMED_ANSWER`: the answer is not valid in this API
+ * - `SET_BACK`: the server was restored from a backup
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';

@@ -14,10 +14,9 @@ export interface Kubeconfig {
 }
 
 /**
- * Parses a kubeconfig like client-go, without client-node, which takes 0.3 s and 70 MiB to load. Resolves relative
- * paths from `directory`. If a setting exists as data and as a file, the data takes precedence. Returns undefined if
- * the text is empty except for comments. Throws an {@link Error} that does not quote the text, because the text may
- * contain tokens.
+ * Parses a kubeconfig like client-go. Does not use client-node, which takes 0.3 s and 70 MiB to load. Resolves relative
+ * paths from `directory`. Returns undefined if the text is empty except for comments. The errors that it throws do not
+ * quote the text, because the text may contain tokens.
  */
 export function parseKubeconfig(text: string, directory: string): Kubeconfig | undefined {
   const content = parseJsonObject(text) ?? parseYaml(text);

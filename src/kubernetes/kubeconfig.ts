@@ -40,9 +40,9 @@ export class NoClusterError extends KubeConfigError {
 const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Finds the cluster in the first of these sources that is set or exists: the given file; the files in $KUBECONFIG
- * (merged: if several files use a name, the first file wins); the pod's service account; ~/.kube/config. Throws a
- * {@link NoClusterError} if there is none of them, and a {@link KubeConfigError} if a configuration cannot be used.
+ * Reads the configuration from the first of these sources that is set or exists: the given file; the files in
+ * $KUBECONFIG; the pod's service account; ~/.kube/config. If several files in $KUBECONFIG use a name, the first file
+ * wins. Throws a {@link NoClusterError} without any source, and a {@link KubeConfigError} if the source cannot be used.
  */
 export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
   const { kubeconfig, context, env = processEnvironment } = source;
@@ -100,7 +100,7 @@ function merge(files: readonly string[]): Kubeconfig {
   };
 }
 
-/** Chooses a context, and checks that its cluster and user exist. The first of several entries with one name counts. */
+/** Chooses a context, and finds its cluster and user. If several entries have one name, the first entry counts. */
 function choose(
   { clusters, users, contexts, currentContext }: Kubeconfig,
   wanted: string | undefined,

@@ -5,7 +5,7 @@ import { ApiError, apiErrorFromStatus, ConnectionError, connectionError, hasStat
 import { isKubernetesObject, type KubernetesObject, metadataText } from './objects.ts';
 import { asBuffer, type TakeItems } from './read-answer.ts';
 
-/** Items per page. Many, because each further page costs the server 10 ms, and the client waits for each page. */
+/** Items per page. Small pages are slow: each page costs the server 10 ms, and the client waits for each page. */
 const DEFAULT_PAGE_SIZE = 5000;
 
 /** A complete list, without its items: the caller has already got them. */
@@ -104,8 +104,8 @@ export interface WatchRequest {
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
 /**
- * The client asks the server for a lifetime of a watch between this value and twice this value, in seconds. The
- * lifetime is random, so that not all watches end together.
+ * The shortest lifetime of a watch, in seconds. For each watch, the client asks the server for a random lifetime of up
+ * to twice this value, so that not all watches end together.
  */
 const MIN_TIMEOUT_SECONDS = 300;
 /** Deadline in ms for the server to accept a watch. Servers up to 1.30 first fill their cache, which takes time. */
@@ -171,9 +171,8 @@ export async function runWatch(
 const NEWLINE = 0x0a;
 
 /**
- * Splits a stream of bytes into lines. Works on bytes, because a character may be split between two chunks. Keeps the
- * bytes after the last newline for the next chunk. At the end of the stream, these bytes are a truncated line, and no
- * caller gets them.
+ * Splits a stream of bytes into lines. Works on bytes, because a character may be split between two chunks. Keeps an
+ * unfinished line for the next chunk. If the stream ends within a line, this line is dropped.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;

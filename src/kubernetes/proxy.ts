@@ -18,7 +18,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = {
 export class ProxyTunnels {
   readonly #proxy: URL;
   readonly #address: { readonly host: string; readonly port: number };
-  /** Connections to the proxy that the proxy has not yet connected to the requested host. */
+  /** The sockets of connections that are being opened. */
   readonly #opening = new Set<Socket>();
 
   constructor(proxyUrl: string) {

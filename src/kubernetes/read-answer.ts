@@ -38,9 +38,9 @@ const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
-/** Matches if the JSON of a list so far ends right before the opening bracket of its `items`. */
+/** Matches text that ends right before the opening bracket of the `items` of a list. */
 const BEFORE_ITEMS = /(?<!\\)"items"\s*:\s*$/;
-/** Nesting depth of the fields of a list, and of the elements of its `items` array. */
+/** The value of `depth` directly inside of the list object, and directly inside of its `items` array. */
 const LIST = 1;
 const ITEMS = 2;
 

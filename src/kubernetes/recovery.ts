@@ -6,8 +6,8 @@ import { isOlderVersion, metadataText } from './objects.ts';
 /**
  * How a reflector continues after a failed watch. (After a failed list, the reflector always lists again.)
  * - `resume`: it watches again from the same resourceVersion, which is still valid.
- * - `refused`: it also watches again from the same resourceVersion, although the server refused the watch (not because
- *   of overload). After several refusals, it lists again.
+ * - `refused`: the server refused the watch. The reflector watches again as with `resume`, and lists again after
+ *   several refusals.
  * - `relist`: it lists again, because the watch cannot continue from its resourceVersion, or may have missed an event.
  * - `forgotten`: it lists again, because the server no longer has the resourceVersion. This is normal after a restart
  *   of the server.
@@ -32,8 +32,8 @@ export function decideRecovery(error: unknown): Recovery {
 
 /**
  * Rejects with a {@link ConnectionError} (`SET_BACK`) if the server has not reached the resourceVersion of a watch,
- * because etcd was restored from a backup. Such a server accepts the watch, but sends nothing (not even bookmarks)
- * until it has reached the resourceVersion. The watch misses all changes until then. Also rejects with client errors.
+ * because etcd was restored from a backup. Such a server accepts the watch, but sends no events until it has reached
+ * the resourceVersion. Also rejects if the request fails.
  */
 export async function assertNotRestored(
   client: KubernetesClient,

@@ -68,14 +68,14 @@ const MAX_REFUSALS = 5;
 /** `relist` does nothing for this time after the start of a list, in ms, because lists are expensive. */
 const RELIST_INTERVAL_MS = 60_000;
 /**
- * Time without a watch after which the reflector lists again, in milliseconds. In this time, a restore from a backup
- * may have set the server's resourceVersion back, and new writes may have raised it past the resourceVersion of the
- * last watch. A watch that continues from there would miss these writes.
+ * After this time without a watch, in milliseconds, the reflector lists again. Meanwhile, a restore from a backup may
+ * have set the server's resourceVersion back, and new writes may have raised it past the resourceVersion of the last
+ * watch. A watch that continues from there would miss these writes.
  */
 const UNWATCHED_MS = 10_000;
 /**
- * Minimum time between two 410 answers that count as separate outages, in milliseconds. If a server always answers 410,
- * its answers come more often, because the backoff of the reflector is at most 10 s.
+ * Two 410 answers count as separate outages if at least this time, in milliseconds, lies between them. If a server
+ * answers 410 to every watch, less time lies between them, because the backoff of the reflector is at most 10 s.
  */
 const GONE_AGAIN_MS = 20_000;
 
@@ -91,10 +91,9 @@ interface Place {
 }
 
 /**
- * Keeps a store in sync with a resource of the server. First, the reflector lists all objects. Then it follows the
- * changes with one watch after the other, because a server ends each watch after some minutes. After an error, the
- * reflector waits and tries again, until it is stopped. If it can no longer rely on its resourceVersion, it lists
- * again, and the handler gets the differences.
+ * Keeps a store in sync with a resource of the server. Lists all objects, then follows the changes with one watch after
+ * the other, because a server ends each watch after some minutes. Retries after errors until it is stopped. If it can
+ * no longer rely on its resourceVersion, it lists again, and the handler gets the differences.
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
@@ -191,8 +190,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Records that the server no longer has the resourceVersion (410). Returns true if this did not happen in the last
-   * {@link GONE_AGAIN_MS}: a single 410 is normal after an outage of the server, so the reflector lists again at once.
+   * Records that the server no longer has the resourceVersion (410). Returns true if the last such answer is at least
+   * {@link GONE_AGAIN_MS} old: a single 410 is normal after an outage of the server, so the reflector lists at once.
    */
   #isFirstGone(): boolean {
     const now = this.#options.clock.now();
@@ -202,8 +201,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Returns whether the reflector must list because no watch was open for too long. One list in this time is enough: if
-   * lists succeed and only watches fail, the reflector must not list again and again.
+   * Returns whether the reflector must list because no watch was open for {@link UNWATCHED_MS}. One list in this time
+   * is enough: otherwise the reflector would list again and again if only watches fail.
    */
   #isUnwatchedTooLong({ listedAt }: Place): boolean {
     const since = this.#unwatchedSince;

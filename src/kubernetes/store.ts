@@ -14,8 +14,8 @@ interface Entry<T> {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
   /**
-   * The value of the store's `#list` when a list or a watch last showed the object. At the end of a list, an object
-   * with a smaller value no longer exists.
+   * The number of the list (the store's `#list`) during or after which the server last showed the object. At the end of
+   * a list, an object with a smaller number no longer exists.
    */
   list: number;
 }

@@ -129,9 +129,8 @@ export class Candidate {
         this.#forbidden.add(apiVersion);
         this.#sleep.interrupt();
       },
-      // After a restart, the API server may serve a better version. In that version, there may be an old LeaseCandidate
-      // of this name. The coordinator may then use the old one (rule 13), but no program answers its pings. So discover
-      // again.
+      // Discover again: after a restart, the API server may serve a better version. If an old LeaseCandidate of this
+      // name exists in that version, the coordinator may use it (rule 13), but no program answers its pings.
       onReconnected: () => {
         if (apiVersion !== this.#allowed[0]) this.#sleep.interrupt();
       },
@@ -146,7 +145,7 @@ export class Candidate {
     this.#current = next;
     // Do not delete a LeaseCandidate in the group of `apiVersion`: in one API group, all versions show the same object.
     if (former && sourceOf(former.apiVersion) !== sourceOf(apiVersion)) {
-      // `#former` is set if the program may not use the group of `former`, and now moves back.
+      // `#former` is set if the last move has failed, and this is the move back. Then `next` replaces it.
       await this.#former?.stop();
       this.#former = former;
     } else {

@@ -15,15 +15,15 @@ export interface LeaseSight {
   /** The Lease as last seen; undefined if the Lease does not exist. */
   readonly lease: Lease | undefined;
   /**
-   * When the elector first saw the current record (see `isSameRecord`). If the record came with the answer to a write
-   * of this elector: when the elector sent this write.
+   * When the elector first saw the current record (see `isSameRecord`). If it saw this record in the answer to its own
+   * write, the time at which it sent this write.
    */
   readonly since: Instant;
   /** The greatest leaseTransitions that the elector has seen; -1 if it has never seen the Lease. */
   readonly maxTransitions: number;
   /**
-   * True if no term has used the current leaseTransitions: the elector saw a grant increase the value, and no renewal
-   * since.
+   * True if no term has used the current leaseTransitions as its fencing token: a grant has increased leaseTransitions,
+   * and the elector has seen no renewal since.
    */
   readonly isTokenUnused: boolean;
 }
@@ -46,7 +46,7 @@ export interface ElectorView {
   /** Why the elector must not lead; undefined if it may lead. */
   readonly refusal: 'resigned' | 'stopped' | undefined;
   /**
-   * True if another elector may renew the Lease with the same identity: that of a duplicate program, or, with
+   * True if another elector may renew the Lease with the same identity: the elector of a duplicate program, or, with
    * `candidateOnly`, the program's own elector. This elector then does not take up the Lease.
    */
   readonly hasRival: boolean;
@@ -65,10 +65,7 @@ export type ElectorStep =
   | { readonly kind: 'end'; readonly why: TermEnd }
   /** Removes the holder from the Lease. */
   | { readonly kind: 'release'; readonly lease: Lease }
-  /**
-   * Nothing is left to do: the elector must not lead, and either does not hold the Lease, or gives up releasing the
-   * Lease.
-   */
+  /** Nothing is left to do: the elector must not lead, and either does not hold the Lease, or gives up releasing it. */
   | { readonly kind: 'rest' };
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -137,9 +134,9 @@ export function holderSeen(sight: LeaseSight | undefined, now: Instant): string 
 }
 
 /**
- * Returns the fencing token of a term that begins now: a value of leaseTransitions that no earlier term known to this
- * elector had, except at the maximum. The elector must often increase leaseTransitions itself. The coordinator increases
- * it only in a grant to another holder, and the coordinator built into kube-apiserver never increases it.
+ * Returns the fencing token of a term that begins now: the current leaseTransitions if no term has used it, otherwise a
+ * greater value. Not every grant increases leaseTransitions: the coordinator does so only in a grant to another holder,
+ * and the coordinator built into kube-apiserver never does.
  */
 export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: LeaseSight): number {
   if (lease && isTokenUnused) return lease.leaseTransitions;
@@ -195,8 +192,8 @@ function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
 }
 
 /**
- * Returns when the elector stops trying to release the Lease. Each new record extends this deadline, because a
- * coordinator may still grant the Lease to an elector that must not lead.
+ * Returns when the elector stops trying to release the Lease. Each new record extends this deadline, because it may be
+ * a new grant, which the elector must release too.
  */
 function givesUpAt({ sight, releaseDeadline, timing }: ElectorView): Instant {
   return Math.max(releaseDeadline, (sight?.since ?? 0) + timing.renewDeadlineMs);

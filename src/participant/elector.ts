@@ -159,8 +159,8 @@ export class Elector {
   #seen(): void {
     const { identity, logger } = this.#parts;
     const lease = this.#follower.sight?.lease;
-    // A former process with this identity held the Lease. Wait until `#resumesAt`, because other programs may still
-    // lead by what that process told them.
+    // A former process with this identity held the Lease. Wait until `#resumesAt`, because that process may have told
+    // other programs that they may lead.
     if (!this.#hasSeen && lease?.holderIdentity === identity) this.#retryAt = this.#resumesAt;
     this.#hasSeen = true;
     if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;
@@ -178,8 +178,8 @@ export class Elector {
   }
 
   /**
-   * Decides on the next steps and carries them out. Sets a timer for the time at which the decision changes without an
-   * event.
+   * Decides on the next steps and carries them out. If the decision will change at a known time, sets a timer for this
+   * time.
    */
   #decide(): void {
     this.#mustDecideAgain = true;

@@ -22,10 +22,10 @@ export interface ParticipateOptions {
    */
   readonly identity?: string | undefined;
   /**
-   * The Pod in which the program runs. If the Pod and the LeaseCandidate are in the same namespace, the Pod owns the
-   * LeaseCandidate, and Kubernetes deletes the LeaseCandidate together with the Pod. Default of `pod.namespace`: the
-   * namespace of the service account that the program uses. With a kubeconfig or a `client`, `pod.namespace` has no
-   * default. Without `pod.namespace`, the LeaseCandidate has no owner.
+   * The Pod in which the program runs. If the Pod is in the namespace of the LeaseCandidate, it owns the
+   * LeaseCandidate, and Kubernetes deletes both together. Default of `pod.namespace`: the namespace of the service
+   * account that the program uses. With a kubeconfig or a `client`, there is no default: without `pod.namespace`, the
+   * LeaseCandidate has no owner.
    */
   readonly pod?:
     | { readonly name: string; readonly uid: string; readonly namespace?: string | undefined }
@@ -54,7 +54,7 @@ export interface ParticipateOptions {
    */
   readonly leaseDurationMs?: number;
   /**
-   * The time from the sending of the last successful renewal until the participant tells a leading program to stop, in
+   * If the last successful renewal was sent this long ago, the participant tells the leading program to stop. In
    * milliseconds; default 10,000. Must be less than 90 % of `leaseDurationMs`, so that the program stops before another
    * candidate can lead.
    */

@@ -56,8 +56,8 @@ export function callSafely(logger: ParticipantLogger, thrown: string, call: () =
 export type TroubleLog = ReturnType<typeof createTroubleLog>;
 
 /**
- * Returns a log for an operation that is retried. It logs the first failure, and another failure only if its kind
- * differs or if `ended` was called in between.
+ * Returns a log for an operation that is retried. It logs the first failure. It logs a later failure only if its kind
+ * differs from the last one, or if `ended` was called in between.
  */
 export function createTroubleLog(logger: ParticipantLogger, message: string) {
   let lastKind: string | undefined;

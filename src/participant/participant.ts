@@ -219,9 +219,9 @@ export interface ConnectionOptions extends KubeConfigSource {
 }
 
 /**
- * Creates the client of a participant. Also returns two namespaces: `namespace` is the given one, else that of the
- * kubeconfig's context. `podNamespace` is the namespace of this program's Pod; undefined if the client does not use the
- * Pod's service account, because the Pod may then be in another cluster.
+ * Creates the client of a participant. Also returns `namespace`, the given one or else that of the kubeconfig's
+ * context, and `podNamespace`, the namespace of this program's Pod. `podNamespace` is undefined unless the client uses
+ * the Pod's service account, because the Pod may then be in another cluster.
  * @throws KubeConfigError if there is no cluster to connect to.
  */
 export function connectParticipant(options: ConnectionOptions) {

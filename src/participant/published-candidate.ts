@@ -158,8 +158,8 @@ export class PublishedCandidate {
   #handle(isDeleted: boolean, object: KubernetesObject): void {
     const isOlder = isOlderVersion(object.metadata.resourceVersion, this.#own?.metadata.resourceVersion);
     if (isDeleted || isOlder) {
-      // Read the LeaseCandidate again, because the event may not show its current state. The deletion may be older than
-      // a write in flight. An event older than `#own` may be late, or etcd was restored from a backup.
+      // Do not trust the event: read the LeaseCandidate. After a deletion, a write in flight may create it again. An
+      // event older than `#own` may be late, or etcd was restored from a backup.
       this.#invalidate();
     } else if (!isNotNewer(object, this.#own)) {
       this.#own = object;

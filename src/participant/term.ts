@@ -6,18 +6,18 @@ export interface Term {
   /** The identity of the leader. */
   readonly holder: string;
   /**
-   * The Lease's leaseTransitions in this term, greater than in all earlier terms. The leader sends this number with
-   * each write to a store. The store can reject writes by a former leader, whose number is lower than the greatest one
-   * so far.
+   * The Lease's leaseTransitions in this term, greater than in all earlier terms. The leader sends this token with each
+   * write to a store. The store can then reject a write with a lower token than an earlier write: it comes from a
+   * former leader.
    */
   readonly fencingToken: number;
   /** Aborts when the program must stop leading. The reason is a {@link TermOver}. */
   readonly signal: AbortSignal;
   /**
    * Returns the remaining time in which no other candidate can lead, in milliseconds; 0 if another holder has the
-   * Lease. This time ends when 90 % of the Lease's duration have passed since the last renewal was sent, because this
-   * machine's clock may run slow, and the coordinator's clock fast. A blocked event loop may delay the abort of
-   * `signal`, but does not change this result.
+   * Lease. This time ends when 90 % of the Lease's duration have passed since the last renewal was sent; the rest is a
+   * reserve for clocks that run at different speeds. A blocked event loop does not change this result, but may delay
+   * `signal`.
    */
   remainingMs(): number;
 }

@@ -152,16 +152,15 @@ export function contradictionsWith(command: readonly string[], given: Participat
 }
 
 /**
- * Time from the SIGKILL of the wrapper to that of the guard, in ms. The command needs a moment to end after the first
- * SIGKILL.
+ * Time between the SIGKILL that the wrapper sends and the one that its guard sends, in ms. The command needs a moment
+ * to end after the first one.
  */
 const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * Returns when the wrapper or its guard kills the command, in milliseconds after the last renewal was sent. The wrapper
- * kills the command at least a second before the Lease expires. If the wrapper is paused or has crashed, its guard
- * kills the command. At both times, no other candidate can lead yet.
+ * Returns when the wrapper, and a little later its guard, kills the command, in milliseconds after the last renewal was
+ * sent. The guard is for a wrapper that is paused or has crashed. At both times, no other candidate can lead yet.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(

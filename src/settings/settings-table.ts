@@ -98,9 +98,9 @@ export class SettingsError extends Error {
 }
 
 /**
- * Returns the environment variable of a flag. No flag may be `port` or `service-*`: if a Service is named "cle",
- * Kubernetes sets CLE_PORT and CLE_SERVICE_HOST in the pods of the same namespace. For this reason, unknown CLE_
- * variables are also ignored.
+ * Returns the environment variable of a flag. If a Service is named "cle", Kubernetes sets CLE_PORT and
+ * CLE_SERVICE_HOST in the pods of its namespace. Therefore, no flag may be `port` or `service-*`, and unknown CLE_
+ * variables are ignored.
  */
 export function envName(
   { envPrefix }: Pick<SettingsTable<unknown>, 'envPrefix'>,

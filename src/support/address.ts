@@ -21,10 +21,9 @@ export function withoutCredentials(url: string): string {
 const PRIVATE_DOMAINS = ['localhost', 'svc', 'local', 'internal'];
 
 /**
- * Returns whether this server may answer a request with this Host header. Protects against DNS rebinding. In this
- * attack, a website points its own domain at the address of this server. A visitor's browser then lets the website read
- * the server's answers. A website's domain is never an IP address, a name without a dot, or a name in a private domain,
- * so only these hosts are allowed.
+ * Returns whether this server may answer a request with this Host header. Protects against DNS rebinding: a website
+ * points its own domain at this server, so that a visitor's browser lets the website read the answers. A website's
+ * domain is never an IP address, a name without a dot, or a name in a private domain, so only these hosts are allowed.
  */
 export function isAllowedHost(host: string | undefined): boolean {
   if (host === undefined) return false;

@@ -11,8 +11,8 @@ interface BackoffRange {
 
 /**
  * Returns the delay after this many consecutive failures, in milliseconds; 0 for no failures. The delay doubles with
- * each failure. Up to half of the delay is jitter, so that clients that failed together do not retry together. `chance`
- * is a random number from 0 to 1. With 1, there is no jitter.
+ * each failure. Jitter shortens the delay by up to half, so that clients that failed together do not retry together.
+ * `chance` is a random number from 0 to 1. With 1, there is no jitter.
  */
 export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance = 1): number {
   if (failures === 0) return 0;
@@ -21,7 +21,7 @@ export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRa
 
 /** How the delay between attempts grows, and when it is reset. */
 export interface BackoffOptions extends BackoffRange {
-  /** If this time in ms passes after a success without a failure, the next failure counts as the first one. */
+  /** In ms. If no failure follows a success within this time, the next failure counts as the first one. */
   readonly resetAfterMs: number;
 }
 
@@ -65,8 +65,8 @@ export function createThrottle(now: () => Instant): (what: string, error: unknow
 }
 
 /**
- * Returns a function that counts the failures of `what`. The function returns undefined if the failure should not be
- * reported now, otherwise the number of equal failures left out since the last report; 0 for a new failure.
+ * Returns a function that counts the failures of `what`. It returns undefined for a failure that should not be reported
+ * now. Otherwise it returns how many equal failures were not reported since the last report.
  */
 export function createRepeatCounter(
   now: () => Instant,

@@ -1,6 +1,6 @@
 /**
- * A moment on the monotonic clock of this process, in milliseconds, with fractions. The clock never moves backward. An
- * instant has no meaning in other processes. This process measures ages and deadlines with this clock (rule 2).
+ * A moment on the monotonic clock of this process, in milliseconds, with fractions. An instant has no meaning in other
+ * processes. This process measures ages and deadlines with this clock (rule 2).
  */
 export type Instant = number;
 
@@ -59,7 +59,7 @@ export async function within(
   }
 }
 
-/** A pause between two repetitions of some work. `interrupt` ends the pause; between pauses, it skips the next one. */
+/** A pause in repeated work. `interrupt` ends the pause; if no pause is running, it skips the next one. */
 export class InterruptibleSleep {
   readonly #clock: Clock;
   #interruption = Promise.withResolvers<void>();
@@ -80,8 +80,8 @@ export class InterruptibleSleep {
 }
 
 /**
- * The share of a Lease's duration after a renewal in which no other candidate can lead. The holder measures this time
- * on its own clock, from the moment when it sent the renewal. This clock may run 5 % slow, and the coordinator's clock
- * 5 % fast. Then 0.95 / 1.05 = 0.905 of the duration is safe.
+ * After a renewal, no other candidate can lead for this share of the Lease's duration. The holder measures the time on
+ * its own clock, from the moment when it sent the renewal. This clock may run 5 % slow, and the coordinator's clock 5 %
+ * fast. Then 0.95 / 1.05 = 0.905 of the duration is safe.
  */
 export const SAFE_SHARE = 0.9;

@@ -3,7 +3,7 @@ import type { Instant } from './clock.ts';
 interface Entry {
   readonly key: string;
   readonly at: Instant;
-  /** Counts the keys that have entered the heap. Keys with the same deadline leave the heap in this order. */
+  /** Increases with each call of `set`. Keys with the same deadline leave the heap in this order. */
   readonly order: number;
   /** The index in the heap. */
   position: number;

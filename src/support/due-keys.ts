@@ -9,9 +9,9 @@ export interface DueKeysOptions {
 }
 
 /**
- * A queue of keys (such as the keys of Leases) that are due now, and the deadlines at which other keys become due. A
- * key is in the queue only once, even if it is added several times. A key has at most one deadline, and adding the key
- * to the queue keeps its deadline. One timer serves all deadlines.
+ * A queue of keys (such as the keys of Leases) that are due now, and the deadlines at which keys become due. The queue
+ * contains a key only once. A key has at most one deadline. Adding a key to the queue does not change its deadline. One
+ * timer serves all deadlines.
  */
 export class DueKeys {
   readonly #options: DueKeysOptions;
@@ -71,7 +71,7 @@ export class DueKeys {
     this.#timer = undefined;
   }
 
-  /** Sets the timer for the earliest deadline. If that deadline is removed, the timer runs and finds no due key. */
+  /** Sets the timer for the earliest deadline. If this deadline is removed later, the timer finds no due key. */
   #arm(): void {
     const { clock } = this.#options;
     const at = this.#later.earliest;

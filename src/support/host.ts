@@ -25,7 +25,7 @@ export interface Host {
    * @throws {Error} with the code `ESRCH` if the target does not exist, `EPERM` without permission.
    */
   kill(pid: number, signal: NodeJS.Signals | 0): void;
-  /** Calls `undo` when the process exits; after an uncaught error, twice. The returned function cancels this. */
+  /** Calls `undo` when the process exits, and twice after an uncaught error. The returned function cancels this. */
   beforeExit(undo: () => void): () => void;
 }
 

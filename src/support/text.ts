@@ -85,7 +85,7 @@ export function printableJson(json: string): string {
   return json.replace(HARMFUL_IN_JSON, numbered);
 }
 
-/** Truncates a longer text to `maxLength` characters, the last of which is then an ellipsis. */
+/** Shortens the text to at most `maxLength` characters. A shortened text ends with an ellipsis. */
 export function shortened(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   // If the text now ends with half of a surrogate pair, drop that half.

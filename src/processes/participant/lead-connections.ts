@@ -11,9 +11,9 @@ export const MAX_PROMISE_MS = 5000;
 const MAX_WAITING = 64;
 
 /**
- * Interval of the checks that detect a pause of the sidecar, in milliseconds. A check is late two intervals after the
- * last check, so an accepted request is at most 2 s old. Then 3 s remain of a promise of 5 s: 2 s until the next
- * message, and 1 s in reserve.
+ * Interval of the checks that detect a pause of the sidecar, in milliseconds. Without a check for two intervals, the
+ * sidecar refuses requests, so an accepted request has waited at most 2 s. Of its first permission of 5 s, at least 3 s
+ * then remain: 2 s until the next message, and 1 s in reserve.
  */
 const PAUSE_CHECK_MS = 1000;
 
@@ -51,9 +51,9 @@ interface LeadConnectionsParts {
 }
 
 /**
- * The connections by which programs ask for the lead and keep it (rule 18). One program leads at a time: from the
- * beginning of a term until that program closes its connection. The Lease is not released before the connection is
- * closed. The other programs wait in the order of their requests.
+ * The connections by which programs ask for the lead and keep it (rule 18). One program at a time leads, from the
+ * beginning of a term until it closes its connection. The Lease is released only after that. Other programs wait in the
+ * order of their requests.
  */
 export class LeadConnections {
   readonly #parts: LeadConnectionsParts;
@@ -75,9 +75,8 @@ export class LeadConnections {
 
   /**
    * Starts the checks that detect a pause of this process; the returned function ends them. The sidecar refuses a
-   * request that may have waited in its socket during a pause. The program counts `validUntilMs` from the moment when
-   * it sent the request, so after a long wait, each permission would be over before the program reads it. The pod would
-   * hold the Lease, but the program would never work.
+   * request that may have waited in its socket during a pause. Permissions count from the time at which the program
+   * sent the request, so each would be over before the program reads it. The program would then never work.
    */
   watchPauses(): () => void {
     const { clock } = this.#parts;
@@ -129,7 +128,7 @@ export class LeadConnections {
     response.writeHead(200, EVENT_STREAM);
     tell('change');
     const endRepeats = repeat(clock, repeatMs, () => {
-      // Skip this message if the last one could not be sent yet, because the program does not read.
+      // If the program does not read, the last message is not sent yet. Then skip this message.
       if (response.writableLength === 0) tell('heartbeat');
     });
     term.signal.addEventListener('abort', () => tell('change'), { once: true });
@@ -168,8 +167,8 @@ export class LeadConnections {
     const remainingMs = Math.min(term.remainingMs(), MAX_PROMISE_MS);
     const leading = !signal.aborted && remainingMs > 0;
     const why = signal.reason instanceof TermOver ? signal.reason.why : 'lost';
-    // The end of the permission: milliseconds after the program sent its request, on the machine's monotonic clock. The
-    // sidecar counts from the later moment when it received the request, so the program never leads too long.
+    // The end of the permission, in milliseconds since the program sent its request. The sidecar counts from the time
+    // at which it received the request, which is later, so it never permits too much.
     const validUntilMs = Math.floor(now - askedAt + remainingMs);
     return { lease, holder, leading, ...(!leading && { why }), fencingToken, validUntilMs };
   }

@@ -57,8 +57,8 @@ export class Leadership {
   };
 
   /**
-   * Records that the program has stopped leading, or will not start to lead. The sidecar then releases the Lease without
-   * waiting until its answers of `/leader` have expired.
+   * Records that the program has stopped leading, or will not start to lead. The sidecar then releases the Lease
+   * without waiting until its promises have expired.
    */
   acknowledge(): void {
     this.#acknowledged.abort();
@@ -109,7 +109,7 @@ const PROXY_HEADERS = ['via', 'forwarded', 'x-forwarded-for'];
 
 interface Endpoint {
   /**
-   * The only allowed method, if requests to this endpoint affect which candidate leads. Only programs of the same pod
+   * The only allowed method, for an endpoint whose requests affect which candidate leads. Only programs of the same pod
    * may send such requests. Absent for other endpoints.
    */
   readonly effect?: 'GET' | 'POST';

@@ -8,7 +8,7 @@ import type { Host } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { type HttpServer, startHttpServer } from '../http-server.ts';
 
-/** The options of a participant, including the client for its cluster. The caller closes this client. */
+/** The options of a participant, with the client for its cluster. The caller closes this client. */
 export interface Participation extends ParticipantOptions {
   readonly namespace: string;
   readonly logger: Logger;
@@ -43,8 +43,8 @@ export function participationOf(
 }
 
 /**
- * Serves health checks and metrics. The participant is ready once its LeaseCandidate is published, whether it leads or
- * not, and not ready while it is withdrawn. If the participant loses the API server, it stays ready.
+ * Serves health checks and metrics. Whether it leads or not, the participant is ready after the first publication of
+ * its LeaseCandidate, except while it is withdrawn. If the participant loses the API server, it stays ready.
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export function serveHealth(

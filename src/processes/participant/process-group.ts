@@ -86,10 +86,10 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
 }
 
 /**
- * The shell script of the guard. It reads lines. Each line contains the seconds until the next deadline, or `end`. The
- * script kills the process group at the deadline, or at once if its input is closed. On a system without the command
- * `timeout` (coreutils and BusyBox have it), the script kills the group only when its input is closed. The script waits
- * for the processes that it starts, because process 1 of a container may not reap them.
+ * The shell script of the guard. Each line of its input contains the seconds until the next deadline, or `end`. The
+ * script kills the process group at the deadline, or when its input is closed. Without the command `timeout` (part of
+ * coreutils and BusyBox), it ignores the deadlines. The script waits for the processes that it starts, because process
+ * 1 of a container may not reap them.
  */
 const GUARD_SCRIPT = `group=$1 seconds=$2
 if timeout -s KILL 9 true; then can_wait=1; fi
@@ -104,8 +104,8 @@ kill -9 "-$group"`;
 
 /**
  * Starts the guard of a process group: a shell that kills the group at a deadline. This process extends the deadline
- * again and again. If this process is killed or paused, the guard kills the group. Returns undefined if there is no
- * shell: a command that outlives this process then runs until the container ends.
+ * again and again, so the guard kills the group only if this process is killed or paused. Returns undefined if there is
+ * no shell. The command may then outlive this process.
  * @param ms the first deadline, in milliseconds from now.
  * @param onLost called if the guard ends, or cannot start, before `end` is called.
  */
