@@ -143,14 +143,15 @@ export class Candidate {
       },
     });
     this.#current = next;
-    // Do not delete a LeaseCandidate in the group of `apiVersion`: in one API group, all versions show the same object.
-    if (former && sourceOf(former.apiVersion) !== sourceOf(apiVersion)) {
-      // `#former` is set if the last move has failed, and this is the move back. Then `next` replaces it.
-      await this.#former?.stop();
-      this.#former = former;
-    } else {
-      await former?.stop();
+    // Only stop a former LeaseCandidate in the group of `next`, because `next` takes it over: all versions of a group
+    // show the same object. `#former` is in the group of `next` if the last move has failed, and this is the move back.
+    const isInGroup = (published: PublishedCandidate) => sourceOf(published.apiVersion) === sourceOf(apiVersion);
+    if (this.#former && isInGroup(this.#former)) {
+      await this.#former.stop();
+      this.#former = undefined;
     }
+    if (former && !isInGroup(former)) this.#former = former;
+    else await former?.stop();
     next.start();
   }
 

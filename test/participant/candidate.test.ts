@@ -404,13 +404,20 @@ describe('the place of a candidate (rule 15)', () => {
     expect(own(CUSTOM)).toBeUndefined();
   });
 
-  test('keeps its custom resource if the program may not use a native API that appears', async () => {
+  test.each([
+    { name: 'the program may not use a native API that appears', outcome: 403 },
+    { name: 'a native API disappears before the move to it has ended', outcome: 404 },
+  ] as const)('keeps its custom resource if $name', async ({ outcome }) => {
     stage.api.candidateVersions = [];
     stage.api.hasCustomCandidates = true;
     const { stop } = await started();
     const before = own(CUSTOM);
     stage.api.candidateVersions = ['v1beta1'];
-    stage.fate = ({ path }) => (path.includes('v1beta1/namespaces') ? { outcome: 403 } : {});
+    stage.fate = ({ path }) => {
+      if (!path.includes('v1beta1/namespaces')) return {};
+      if (outcome === 404) stage.api.candidateVersions = [];
+      return { outcome };
+    };
     const deletions = () => stage.api.requests.filter((request) => request.includes('DELETE'));
     await stage.clock.advance(601_000);
     expect(own(CUSTOM)?.metadata.uid).toBe(before?.metadata.uid);
