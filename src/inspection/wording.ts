@@ -93,6 +93,14 @@ export function adviceOnTrouble(reason: Reason): string | undefined {
   return advice[reason];
 }
 
+/** Notes on a holder that does not lead, by the reason why the Lease is vacant. */
+export const vacancyNotes: Readonly<Partial<Record<Reason, string>>> = {
+  LeaseExpired: 'expired',
+  HolderEnded: 'ended',
+  LeaseFenced: 'fenced',
+  GrantRevised: 'has not taken it up',
+};
+
 export const stateTexts: Readonly<Record<CandidateState, string>> = {
   Live: 'takes part',
   Awaiting: 'was pinged and has not answered yet',
