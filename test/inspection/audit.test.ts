@@ -254,7 +254,9 @@ describe('a finding', () => {
       lease: watchedLease([0]),
       at: 2 * HOUR,
       parts: { candidates: candidates('web-1_5678') },
-      want: [['HolderGone', 'web-0_1234 has not renewed it for 120m; it lasts 15s. No Pod was found for it.']],
+      want: [
+        ['HolderGone', 'web-0_1234 has not renewed it for 120m; it lasts 15s. No Pod was found for it.'],
+      ],
     },
     {
       name: 'does not call a Lease leftover if Pods are unknown',

@@ -120,7 +120,11 @@ describe('the account of a Lease', () => {
   });
 
   test('says that no candidate has a vote on the strategy', () => {
-    const { candidates } = account(makeLease('x'), a.wants('').renewedAt(900), b.versions('1').renewedAt(900));
+    const { candidates } = account(
+      makeLease('x'),
+      a.wants('').renewedAt(900),
+      b.versions('1').renewedAt(900),
+    );
     const why = 'no candidate that takes part names a strategy and a valid binaryVersion';
     expect(candidates.map((candidate) => candidate.why)).toEqual([why, why]);
   });
