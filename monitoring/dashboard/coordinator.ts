@@ -102,7 +102,8 @@ export const coordinator: Row = {
     lines(
       {
         title: 'Events',
-        description: 'Events on Leases: written, failed, or dropped by a rate limit.',
+        description:
+          'Events on Leases: written, failed, or dropped because of a rate limit, a full queue or the end of the process.',
         unit: units.CountsPerMinute,
       },
       ['{{result}}', perMinute('cle_events_total', { by: 'result' })],

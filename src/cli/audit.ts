@@ -135,9 +135,13 @@ function secondsText(seconds: number | undefined): string {
 }
 
 /** Returns the interval between renewals. If the audit saw too few renewals, returns a lower bound such as `>30s`. */
-function renewsText({ state, renewsEverySeconds }: LeaseAudit, watchedSeconds: number): string {
+function renewsText(lease: LeaseAudit, watchedSeconds: number): string {
+  const { state, renewsEverySeconds, renewedSecondsAgo = 0 } = lease;
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;
-  return isLong ? `>${shortSeconds(watchedSeconds)}` : secondsText(renewsEverySeconds);
+  // If the holder changed during the watch, the audit has watched its renewals only since then.
+  return isLong
+    ? `>${shortSeconds(Math.min(watchedSeconds, renewedSecondsAgo))}`
+    : secondsText(renewsEverySeconds);
 }
 
 /** Maximum number of Leases that one finding names. */

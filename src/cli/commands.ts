@@ -100,7 +100,7 @@ to use kubectl with that server.`,
 
 A crash costs the duration of the Lease, and one interval of renewals until a standby polls the Lease. If the interval
 is unknown, the audit assumes client-go's 2 s. A participant watches the Lease, so there is no interval to add.
-client-go adds a random time to the polls of standbys: up to three and a half intervals.
+With 2 s, a standby of client-go polls every 2.0 to 4.4 s, at random, so a crash may cost some seconds more.
 The audit needs list and watch on leases, and list on pods and leasecandidates. It says what is unknown without them.
 Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
     settings: auditSettings,
@@ -110,8 +110,8 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
     name: 'status',
     summary: 'show the leader of each Lease, and what the Lease waits for',
     description:
-      'Shows every Lease that has candidates or names a strategy. It reads the cluster once: its times are computed from ' +
-      "renewTimes and the server's clock.",
+      'Shows every Lease with candidates, a strategy or a preferredHolder. It reads the cluster once: its times are ' +
+      "computed from renewTimes and the server's clock.",
     examples:
       '  $ kubectl cle status -n kube-system\n  $ kubectl cle status -A -o wide\n  $ kubectl cle status -A --watch',
     settings: statusSettings,

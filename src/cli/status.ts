@@ -144,10 +144,10 @@ function hasPriority({ priorities }: LeaseStatus): boolean {
   return priorities.length > 0;
 }
 
-/** Returns the holder. Marks the holder of an expired Lease, because this holder does not lead. */
-function holderText({ holder, isHeld }: LeaseStatus): string {
+/** Returns the holder. If the holder does not lead, adds why. */
+function holderText({ holder, holderNote }: LeaseStatus): string {
   if (holder === '') return NONE;
-  return isHeld ? holder : `${holder} (expired)`;
+  return holderNote === undefined ? holder : `${holder} (${holderNote})`;
 }
 
 /** Returns a text such as `2 Live, 1 Idle`. */

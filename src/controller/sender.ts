@@ -76,12 +76,17 @@ export async function sendAction(
     else gate.expectNothing(key, object, awaited);
     observe({ ...event, error, lease: undefined });
     const isAnswered = error instanceof ApiError && error.status !== 429 && error.status < 500;
-    return isAnswered || error instanceof LockLostError;
+    return isAnswered || error instanceof NotSentError;
   }
 }
 
+/** The action was not sent. This is no sign of an overloaded server. */
+class NotSentError extends Error {
+  override readonly name: string = 'NotSentError';
+}
+
 /** The lock was lost, or may have been lost, between the decision and the write. */
-export class LockLostError extends Error {
+export class LockLostError extends NotSentError {
   override readonly name = 'LockLostError';
 
   constructor() {
@@ -91,8 +96,9 @@ export class LockLostError extends Error {
 
 /** Whether the server has certainly not carried out the failed action and never will. */
 function isNeverExecuted(error: unknown): boolean {
-  const isNeverSent = error instanceof ConnectionError && error.code === 'ECONNREFUSED';
-  return error instanceof LockLostError || isNeverSent || (error instanceof ApiError && error.status < 500);
+  const isRefusedConnection = error instanceof ConnectionError && error.code === 'ECONNREFUSED';
+  const isRefused = error instanceof ApiError && error.status < 500;
+  return error instanceof NotSentError || isRefusedConnection || isRefused;
 }
 
 export function createActionWriter(
@@ -119,7 +125,7 @@ function requestFor(
   const candidate = ({ source, name }: Pick<PingCandidate, 'source' | 'name'>) => {
     const apiVersion = apiVersionOf(source);
     if (apiVersion === undefined)
-      throw new Error(`no version of ${source} LeaseCandidates is served any more`);
+      throw new NotSentError(`no version of ${source} LeaseCandidates is served any more`);
     return resourcePaths.candidate(apiVersion, namespace, name);
   };
   switch (action.kind) {

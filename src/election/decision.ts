@@ -109,7 +109,7 @@ export const REASONS = {
   FormerHolderAnswered:
     'The last holder may still believe that it leads and has answered, so it gets the Lease back.',
   GrantRevised:
-    'The new holder has not taken the Lease up. It is gone, silent or late, or there is a better candidate.',
+    'The new holder has not taken the Lease up. It is gone, silent, late or held back, or there is a better candidate.',
 
   // The Lease is held, and:
   LeaderOptimal: 'The best candidate leads.',
@@ -140,7 +140,7 @@ export const REASONS = {
   AwaitingFormerHolder:
     'The Lease was deleted or emptied, perhaps just before this coordinator started. No other candidate gets it while its last holder may still believe that it leads.',
   FirstElectionSettling:
-    'The Lease has never had a holder. The coordinator waits up to a second for more candidates.',
+    'The Lease has never had a holder. The coordinator waits for more candidates, at most for the settle time.',
   LeaseFenced:
     'A fence holds the Lease until its former holder can no longer believe that it leads: that holder does not read notes.',
 
@@ -148,8 +148,8 @@ export const REASONS = {
   NoCandidates: 'There is no candidate for this Lease.',
   PlainElector:
     'The Lease has no candidates and asks for crash evidence: plain electors take it by themselves.',
-  NoLiveCandidates: 'No candidate shows that it is alive.',
-  NoElectableCandidates: 'No candidate has the two semantic versions that the strategy compares.',
+  NoLiveCandidates: 'No candidate shows that it is alive, or no live candidate has a vote on the strategy.',
+  NoElectableCandidates: 'No candidate has the semantic versions that the strategy needs.',
   StrategyConflict: 'Candidates ask for conflicting strategies.',
   ThirdPartyStrategy: 'This coordinator does not support the strategy: another controller decides.',
   InvalidLeaseName: 'No Lease can have the name that its candidates ask for.',

@@ -283,16 +283,17 @@ function findingOnUnheld({ watched, binding, record, hasCandidates, now }: Facts
   const { createdAt = now.wall } = watched;
   const idleSeconds = renewedSecondsAgo ?? Number(now.wall - createdAt) / 1_000_000;
   const idle = humanDuration(idleSeconds);
+  const isUnused = idleSeconds > LEFT_OVER_SECONDS && !hasCandidates;
   if (state === 'free') {
     const what = `It has no holder, and was last written ${idle} ago.`;
-    return [idleSeconds > LEFT_OVER_SECONDS && !hasCandidates ? 'LeftOver' : 'NoHolder', what];
+    return [isUnused ? 'LeftOver' : 'NoHolder', what];
   }
   const silent = `${holder} has not renewed it for ${idle}; it lasts ${durationSeconds}s.`;
   const { gone, pod, sureness } = binding;
   if (gone === undefined && pod) return ['HolderSilent', `${silent} Its Pod ${pod.name} is there.`];
   const where = gone ? ` Its Pod ${gone}.` : sureness === 'none' ? ' No Pod was found for it.' : '';
-  if (idleSeconds > LEFT_OVER_SECONDS) return ['LeftOver', `${silent}${where}`];
-  return [where === '' ? 'HolderSilent' : 'HolderGone', `${silent}${where}`];
+  if (where === '') return ['HolderSilent', silent];
+  return [isUnused ? 'LeftOver' : 'HolderGone', `${silent}${where}`];
 }
 
 /** Returns the findings, most severe first. */

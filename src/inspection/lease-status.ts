@@ -22,7 +22,15 @@ import {
 } from '../election/view.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import type { ObservedElection } from './elections.ts';
-import { countPriorities, describeLoss, endOf, listed, stateTexts, waitsFor } from './wording.ts';
+import {
+  countPriorities,
+  describeLoss,
+  endOf,
+  listed,
+  stateTexts,
+  vacancyNotes,
+  waitsFor,
+} from './wording.ts';
 
 export interface LeaseStatus {
   readonly namespace: string;
@@ -31,6 +39,8 @@ export interface LeaseStatus {
   readonly holder: string;
   /** Whether the Lease has a valid holder. The holder of an expired Lease and a fence are not valid. */
   readonly isHeld: boolean;
+  /** Why the holder is not valid, such as `expired`; undefined if it is valid, or if there is no holder. */
+  readonly holderNote: string | undefined;
   readonly preferredHolder: string;
   /** The strategy in the Lease. If the Lease has none, the strategy on which its candidates agree; may be empty. */
   readonly strategy: string;
@@ -64,6 +74,7 @@ export function describeStatus(decision: Decision, view: View, rawLease?: Kubern
     name,
     holder: lease?.holderIdentity ?? '',
     isHeld: view.tenure.kind === 'held',
+    holderNote: view.tenure.kind === 'vacant' ? vacancyNotes[view.tenure.need] : undefined,
     preferredHolder: lease?.preferredHolder ?? '',
     strategy: lease?.strategy || ('strategy' in outcome ? outcome.strategy : ''),
     candidates: countStates(view),

@@ -22,7 +22,7 @@ const nextSteps = {
 
 /** What the Lease waits for, for each of the other reasons; undefined if it waits for nothing. */
 const awaited: Readonly<Record<Exclude<Reason, keyof typeof nextSteps>, string | undefined>> = {
-  FirstElectionSettling: 'more first candidates, for at most one second',
+  FirstElectionSettling: 'more first candidates, at most for the settle time',
   RevisionPending: 'more candidates, for a second or two',
   LeaderOptimal: undefined,
   PreemptionPending: 'the holder to let it expire',
@@ -68,7 +68,8 @@ const advice: Readonly<Partial<Record<Reason, string>>> = {
     'Wait: explain says for how long. If it is fenced again and again, find out why its candidates change.',
   NoCandidates:
     "Check that the program runs and publishes its LeaseCandidate. If it elects its leader by itself, as with client-go's plain elector, no coordinator chooses the leader: look at the logs of its pods.",
-  NoLiveCandidates: 'Check whether the processes of the candidates run and reach the API server.',
+  NoLiveCandidates:
+    'Check whether the processes of the candidates run and reach the API server. A candidate must also name a strategy and a valid binaryVersion.',
   NoElectableCandidates:
     'Set binaryVersion and emulationVersion of the candidates to semantic versions such as 1.36.0.',
   StrategyConflict:
@@ -92,6 +93,14 @@ export function adviceOn(reason: Reason): string | undefined {
 export function adviceOnTrouble(reason: Reason): string | undefined {
   return advice[reason];
 }
+
+/** Notes on a holder that does not lead, by the reason why the Lease is vacant. */
+export const vacancyNotes: Readonly<Partial<Record<Reason, string>>> = {
+  LeaseExpired: 'expired',
+  HolderEnded: 'ended',
+  LeaseFenced: 'fenced',
+  GrantRevised: 'has not taken it up',
+};
 
 export const stateTexts: Readonly<Record<CandidateState, string>> = {
   Live: 'takes part',
@@ -120,6 +129,7 @@ export const lossTexts: Readonly<Record<string, string>> = {
   conflict: 'the candidates disagree on the strategy',
   thirdParty: 'another controller decides under this strategy',
   noneElectable: 'a version is missing or cannot be read',
+  none: 'no candidate that takes part names a strategy and a valid binaryVersion',
 };
 
 export function describeLoss(lostBy: string): string {

@@ -100,9 +100,9 @@ function pluginFailure(command: string, cause: unknown, ending: string | undefin
 }
 
 function explanationOf(error: unknown): string {
-  if (error instanceof SyntaxError) return 'what it wrote is no JSON';
-  if (error instanceof TypeError) return 'what it wrote has no status with credentials';
-  return messageOf(error).trim() || 'it said nothing';
+  if (error instanceof SyntaxError) return 'the output is not JSON';
+  if (error instanceof TypeError) return 'the output has no status with credentials';
+  return messageOf(error).trim() || 'no error output';
 }
 
 function headersOf(options: RequestOptions): Record<string, string> {

@@ -89,9 +89,12 @@ function merge(files: readonly string[]): Kubeconfig {
   const refuse = (problem: string) =>
     new KubeConfigError(`KUBECONFIG names ${files.join(', ')}${problem}, unset it or give --kubeconfig FILE`);
   const existing = files.filter((file) => existsSync(file));
-  if (existing.length === 0) throw refuse(', which does not exist: correct it');
+  const isOne = files.length === 1;
+  if (existing.length === 0)
+    throw refuse(`, ${isOne ? 'which does not exist' : 'and none of them exists'}: correct it`);
   const parts = existing.map(readFile).filter((part) => part !== undefined);
-  if (parts.length === 0) throw refuse(': all that exist are empty; correct it');
+  if (parts.length === 0)
+    throw refuse(`, ${isOne ? 'which is empty' : 'and those that exist are empty'}: correct it`);
   return {
     clusters: parts.flatMap(({ clusters }) => clusters),
     users: parts.flatMap(({ users }) => users),

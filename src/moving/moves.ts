@@ -93,11 +93,13 @@ export async function transferLease(
   }
 }
 
-/** Reads the election of one Lease, and finds its leader. Rejects if the election does not exist. */
+/** Reads the election of one Lease, and finds its leader. Rejects if neither the Lease nor a candidate for it exists. */
 async function look(leaseName: string, request: MoveRequest) {
   const found = (await lookAtAll({ ...request, leaseName })).get(leaseKey(request.namespace, leaseName));
-  if (!found) throw new Error(`there is no Lease ${leaseName} in ${request.namespace} namespace`);
-  return found;
+  if (found?.input.lease || found?.input.candidates.length) return found;
+  throw new Error(
+    `there is no Lease ${leaseName} in namespace ${request.namespace}, and no candidate for it; choose another Lease, or another namespace with -n`,
+  );
 }
 
 /** Finds the candidate. If both API groups have a candidate with this name, returns the native one (rule 13). */

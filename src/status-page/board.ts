@@ -93,7 +93,8 @@ export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: numb
   const view = surveyElection(input, now);
   const supposed = assumeAnswers(view, decision);
   const status = describeStatus(decision, view);
-  const { holder, isHeld, preferredHolder, strategy, reason, waitingFor, leaseTransitions } = status;
+  const { holder, isHeld, holderNote, preferredHolder, strategy, reason, waitingFor, leaseTransitions } =
+    status;
   const ranked = rank(supposed, decision, view, MAX_CANDIDATES);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = isUnled ? unledSince(input, view.tenure) : undefined;
@@ -108,6 +109,7 @@ export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: numb
     key: leaseKey(namespace, name),
     holder,
     isHeld,
+    holderNote,
     isUnled,
     unledSince: since === undefined ? undefined : atWall(since),
     preferredHolder,

@@ -59,6 +59,8 @@ export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 export interface LeaseEntry
   extends Pick<LeaseStatus, 'holder' | 'isHeld' | 'preferredHolder' | 'strategy' | 'reason'> {
   readonly key: string;
+  /** Why the holder is not valid. Absent if it is valid, or if there is no holder. */
+  readonly holderNote?: string | undefined;
   /** Whether the Lease has candidates but no valid holder. */
   readonly isUnled: boolean;
   /** When the Lease lost its holder; absent if `isUnled` is false, or if the replica did not see the loss. */

@@ -44,7 +44,7 @@ export function createApiMetrics(registry: Registry, sources: ScrapeSources, clo
   const heardAt = new Map<WatchedResource, Instant>();
   gauge(
     'cle_reflector_staleness_seconds',
-    'Time since the server last sent data about a resource, or since the start; bookmarks arrive about once a minute',
+    'Time since the server last sent data about a resource, or since the start, for the watch with the longest silence; bookmarks arrive about once a minute',
     ['resource'],
     (staleness) => {
       for (const resource of RESOURCES) {

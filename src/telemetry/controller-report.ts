@@ -43,7 +43,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
         break;
       case 'letGo':
         logger.warn(
-          'Letting go of the coordinator lock, as this replica cannot elect, which a line above says why: another may be able to',
+          'This replica releases the coordinator lock, because it cannot elect: an earlier line says why. Another replica may be able to elect',
         );
         break;
     }

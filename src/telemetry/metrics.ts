@@ -37,7 +37,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   gauge('cle_build_info', 'Always 1; the label is the version', ['version']).set({ version }, 1);
   const events = counter(
     'cle_events_total',
-    'Events on Leases: written (including updates that count up a repeated Event), failed, or dropped by a rate limit',
+    'Events on Leases: written (including updates that count up a repeated Event), failed, or dropped (because of a rate limit, a full queue or the end of the process)',
     { result: EVENT_RESULTS },
   );
   const labels = counter(

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { kubeconfigText } from '../../src/apiserver/access/client-credentials.ts';
 import { showAudit } from '../../src/cli/audit.ts';
@@ -211,6 +212,26 @@ describe('an audit of a cluster without Pods, CRD and feature gate', () => {
       expect(JSON.parse((await ended).out).leases).toContainEqual(
         expect.objectContaining({ name, state: 'untimed' }),
       );
+    }, 20_000);
+  });
+
+  test('gives a lower bound on the interval that is not longer than the holder was watched', async () => {
+    let rounds = 0;
+    // On a slow machine, the end of the watch may come before the event.
+    await vi.waitFor(async () => {
+      rounds += 1;
+      const name = `late-${rounds}`;
+      const host = makeLookingHost();
+      const watching = { ...host, clock: { ...host.clock, now: () => performance.now() } };
+      const settings = { forMs: 1000 * rounds, namespace: 'kube-public', allNamespaces: false };
+      const ended = audit(site.kubeconfig, settings, watching);
+      await vi.waitFor(() => expect(host.said.err).toContain('Watching'));
+      await setTimeout(500 * rounds);
+      const spec = { holderIdentity: 'late-0', leaseDurationSeconds: 15, renewTime: timeAt(0) };
+      await site.putLease('kube-public', name, spec);
+      const [, bound = ''] =
+        new RegExp(`^${name} +late-0 .* >([0-9.]+)s `, 'm').exec((await ended).out) ?? [];
+      expect(Number.parseFloat(bound)).toBeLessThan(0.8 * rounds);
     }, 20_000);
   });
 

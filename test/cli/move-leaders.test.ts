@@ -117,6 +117,13 @@ test('without a coordinator no leader moves, and the command reports this before
   expect(undrained.out).toBe('Nothing was set by drain or transfer there.\n');
 });
 
+test('transfer reports that there is no such Lease', async () => {
+  const moving = move((host) => runTransfer('mistyped', { ...settings(), ...soon, to: 'x-2' }, host));
+  await expect(moving).rejects.toThrow(
+    'there is no Lease mistyped in namespace default, and no candidate for it; choose another Lease, or another namespace with -n',
+  );
+});
+
 test('the missing permission to patch candidates is reported', async () => {
   const reader = lookingSettings(site.readOnlyKubeconfig);
   await expect(move((host) => runTransfer('x', { ...reader, ...soon, to: 'x-2' }, host))).rejects.toThrow(

@@ -206,6 +206,14 @@ describe('the result of an action', () => {
     expect(world.told).toEqual([`written ${new LockLostError().name}`, 'ended']);
     expect(world.observation?.ping).toBeUndefined();
   });
+
+  test('does not lower the limit of requests if no version of LeaseCandidate is served any more', async () => {
+    const write = createActionWriter(new ScriptedClient(), () => undefined);
+    world.fate = { error: await write('default', 'x', ping).catch((error: unknown) => error) };
+    await world.send(ping);
+    expect(world.told).toEqual(['written NotSentError', 'ended']);
+    expect(world.observation?.ping).toBeUndefined();
+  });
 });
 
 const SERVER = 'https://api.test:6443';

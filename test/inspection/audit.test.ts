@@ -250,6 +250,22 @@ describe('a finding', () => {
       want: [['LeftOver', 'web-0_1234 has not renewed it for 120m; it lasts 15s. No Pod was found for it.']],
     },
     {
+      name: 'does not call a Lease with candidates leftover, however long it has been expired',
+      lease: watchedLease([0]),
+      at: 2 * HOUR,
+      parts: { candidates: candidates('web-1_5678') },
+      want: [
+        ['HolderGone', 'web-0_1234 has not renewed it for 120m; it lasts 15s. No Pod was found for it.'],
+      ],
+    },
+    {
+      name: 'does not call a Lease leftover if Pods are unknown',
+      lease: watchedLease([0]),
+      at: 2 * HOUR,
+      parts: { pods: undefined },
+      want: [['HolderSilent', 'web-0_1234 has not renewed it for 120m; it lasts 15s.']],
+    },
+    {
       name: 'reports a leftover Lease, without a holder or a renewTime',
       lease: watchedLease([0], { holderIdentity: '', renewTime: undefined }),
       at: 2 * HOUR,

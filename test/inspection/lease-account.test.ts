@@ -119,6 +119,16 @@ describe('the account of a Lease', () => {
     expect(blockers).toMatchObject([{ what: '0: a version is missing or cannot be read.' }]);
   });
 
+  test('says that no candidate has a vote on the strategy', () => {
+    const { candidates } = account(
+      makeLease('x'),
+      a.wants('').renewedAt(900),
+      b.versions('1').renewedAt(900),
+    );
+    const why = 'no candidate that takes part names a strategy and a valid binaryVersion';
+    expect(candidates.map((candidate) => candidate.why)).toEqual([why, why]);
+  });
+
   test('reports which candidates ask for the strategy, and which do not', () => {
     const other = makeCandidate('other').versions('1.35.0').wants('example.com/x');
     expect(account(makeLease('a'), a, b, other).strategy).toEqual({

@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { FENCE } from '../../src/election/model.ts';
 import { statusOf } from '../../src/inspection/lease-status.ts';
 import { listed } from '../../src/inspection/wording.ts';
-import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
+import {
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  makeUnrenewedGrant,
+} from '../support/election-builders.ts';
 
 const NOW = makeNow(1000);
 const a = makeCandidate('a').versions('1.36.0', '1.35.0');
@@ -67,6 +73,29 @@ describe('the text of what a Lease waits for', () => {
       .sees(lease, 0)
       .candidates(...candidates.map((candidate) => candidate.seenAt(0)));
     expect(statusOf({ input: input.build(), rawLease: undefined }, NOW).waitingFor).toBe(want);
+  });
+});
+
+describe('the note on the holder', () => {
+  test.each([
+    { name: 'is absent if the Lease is held', lease: makeLease('a'), want: undefined },
+    { name: 'is absent if there is no holder', lease: makeLease(''), want: undefined },
+    { name: 'says that the Lease has expired', lease: makeLease('a').lasting(1), want: 'expired' },
+    { name: 'says that the holder is a fence', lease: makeLease(FENCE).lasting(15), want: 'fenced' },
+    { name: 'says that a fence has expired', lease: makeLease(FENCE).lasting(1), want: 'expired' },
+  ])('$name', ({ lease, want }) => {
+    const input = makeInput().sees(lease, 0).candidates(a.seenAt(0), b.seenAt(0)).build();
+    expect(statusOf({ input, rawLease: undefined }, NOW).holderNote).toBe(want);
+  });
+
+  test('says that the holder has not taken its grant up and is gone', () => {
+    const input = makeInput()
+      .sees(makeLease('a'), 0)
+      .remembers({ unrenewedGrant: makeUnrenewedGrant('a'), beliefs: [] })
+      .candidates(b.seenAt(0));
+    expect(statusOf({ input: input.build(), rawLease: undefined }, NOW).holderNote).toBe(
+      'has not taken it up',
+    );
   });
 });
 

@@ -171,7 +171,7 @@ describe('an error', () => {
   });
 
   test.each([
-    { what: 'says nothing', args: ['-e', 'process.exit(3)'], want: ' (exit code 3): it said nothing' },
+    { what: 'says nothing', args: ['-e', 'process.exit(3)'], want: ' (exit code 3): no error output' },
     { what: 'is killed', args: ['-e', 'process.kill(process.pid, "SIGKILL")'], want: ' (SIGKILL): ' },
     { what: 'says too much', args: ['-e', 'console.error("x".repeat(1e6)); process.exit(1)'], want: 'xxx' },
     {
@@ -179,8 +179,12 @@ describe('an error', () => {
       args: ['-e', 'console.error("login first"); process.exit(1)'],
       want: 'login first',
     },
-    { what: 'writes no JSON', args: ['-e', 'console.log("{")'], want: 'JSON' },
-    { what: 'writes no credentials', args: ['-e', 'console.log("{}")'], want: 'status' },
+    { what: 'writes no JSON', args: ['-e', 'console.log("{")'], want: ': the output is not JSON' },
+    {
+      what: 'writes no credentials',
+      args: ['-e', 'console.log("{}")'],
+      want: ': the output has no status with credentials',
+    },
   ])('names an exec plugin that $what', async ({ args, want }) => {
     const client = makeClient({
       kubeConfig: makeKubeConfig({}, { exec: { command: process.execPath, args } }),

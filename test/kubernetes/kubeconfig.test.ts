@@ -410,16 +410,22 @@ describe('an error', () => {
   });
 
   test('describes a $KUBECONFIG without existing files', () => {
-    const env = environment({ KUBECONFIG: join(directory, 'missing') });
-    expect(() => loadKubeConfig({ env })).toThrow('which does not exist');
+    const missing = join(directory, 'missing');
+    const load = (...files: readonly string[]) =>
+      loadKubeConfig({ env: environment({ KUBECONFIG: files.join(delimiter) }) });
+    expect(() => load(missing)).toThrow(
+      `KUBECONFIG names ${missing}, which does not exist: correct it, unset it or give --kubeconfig FILE`,
+    );
+    expect(() => load(missing, `${missing}2`)).toThrow(`${missing}2, and none of them exists: correct it,`);
   });
 
   test('describes a $KUBECONFIG with only empty files', () => {
     const files = [file('one', ''), file('two', '#')];
-    const env = environment({ KUBECONFIG: files.join(delimiter) });
-    const load = () => loadKubeConfig({ env });
-    expect(load).toThrow(KubeConfigError);
-    expect(load).toThrow(`${files.join(', ')}: all that exist are empty`);
+    const load = (...some: readonly string[]) =>
+      loadKubeConfig({ env: environment({ KUBECONFIG: some.join(delimiter) }) });
+    expect(() => load(...files)).toThrow(KubeConfigError);
+    expect(() => load(...files)).toThrow(`${files.join(', ')}, and those that exist are empty: correct it,`);
+    expect(() => load(...files.slice(0, 1))).toThrow(`${files[0]}, which is empty: correct it,`);
   });
 
   test('describes an unknown context, and lists the known ones', () => {

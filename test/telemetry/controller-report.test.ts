@@ -162,7 +162,7 @@ describe('the coordinator lock', () => {
     const { lockEvent, lines } = makeReport();
     lockEvent({ kind: 'letGo' });
     expect(lines).toMatchObject([
-      { level: 'warn', msg: expect.stringMatching(/^Letting go of the coordinator lock/) },
+      { level: 'warn', msg: expect.stringMatching(/^This replica releases the coordinator lock/) },
     ]);
   });
 

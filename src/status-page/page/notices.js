@@ -20,7 +20,7 @@ export function noticesFor(connection, state, words, now) {
     const known = words
       ? `The page shows the state of ${clockText(connection.since, now)}. It may be outdated.`
       : 'Nothing is known yet.';
-    notices.push({ tone: 'bad', title: 'Connection lost', text: `${known}${why} Trying again.` });
+    notices.push({ tone: 'bad', title: 'Connection lost', text: `${known}${why} The page tries again.` });
   }
   if (!state || !words) return notices;
   if (state.api === 'notServed') {
@@ -28,7 +28,7 @@ export function noticesFor(connection, state, words, now) {
   }
   if (state.blindSince !== undefined) {
     const since = clockText(state.blindSince, now);
-    const text = `This replica has seen no changes since ${since}: the page and the shown coordinator may be outdated. It tries again.`;
+    const text = `This replica has seen no changes since ${since}: the page and the shown coordinator may be outdated. This replica goes on trying to reach the API server.`;
     notices.push({ tone: 'bad', title: 'The API server is out of reach', text });
   } else if (state.replica !== 'active') {
     const [title, text] = lockTexts(state)[state.replica];

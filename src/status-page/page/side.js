@@ -49,8 +49,8 @@ function fillStanding(entry, words) {
 }
 
 /** @param {LeaseEntry} entry */
-function facts({ holder, isHeld, isUnled, unledSince, ...entry }) {
-  const leader = holder === '' ? 'none' : isHeld ? holder : `${holder}, expired`;
+function facts({ holder, holderNote, isUnled, unledSince, ...entry }) {
+  const leader = holder === '' ? 'none' : holderNote ? `${holder}, ${holderNote}` : holder;
   const unled =
     unledSince === undefined ? 'since before this replica looked' : ['for ', elapsedSince(unledSince)];
   /** @type {[string, string | undefined | readonly (Node | string)[]][]} */

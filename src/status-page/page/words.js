@@ -28,10 +28,11 @@ export function electionTone({ what, isWarning }) {
 }
 
 /**
- * Formats the binary and the emulation version: `1.36.0` if they are equal, otherwise `1.36.0 as 1.35.0`.
+ * Formats the binary and the emulation version: `1.36.0` if they are equal, otherwise `1.36.0 as 1.35.0`. `no version`
+ * if both are missing.
  * @param {Pick<CandidateEntry, 'binary' | 'emulation'>} candidate
  */
-export function versionText({ binary = 'no version', emulation = 'none' }) {
+export function versionText({ binary = 'no version', emulation = 'no version' }) {
   return binary === emulation ? binary : `${binary} as ${emulation}`;
 }
 

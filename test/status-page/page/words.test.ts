@@ -48,7 +48,7 @@ describe('a notice', () => {
       name: 'a standby that has lost the API server, and does not know the active replica',
       state: { ...active, replica: 'standby', lockHolder: 'cle-1', blindSince: 0 },
       want: [
-        /^The API server is out of reach This replica has seen no changes since [^.]*\. It tries again\.$/,
+        /^The API server is out of reach This replica has seen no changes since [^.]*\. This replica goes on trying to reach the API server\.$/,
       ],
     },
   ])('about $name is shown', ({ state, want }) => {
@@ -66,7 +66,7 @@ describe('a notice', () => {
     );
     expect(notice?.title).toBe('Connection lost');
     expect(notice?.text).toMatch(
-      /^The page shows the state of .* The coordinator says: 16 pages are open already\. Trying again\.$/,
+      /^The page shows the state of .* The coordinator says: 16 pages are open already\. The page tries again\.$/,
     );
   });
 });
@@ -143,9 +143,12 @@ test.each([
 
 test('versions are shown in short form', () => {
   expect(
-    [{ binary: '1.36.0', emulation: '1.36.0' }, { binary: '1.36.0', emulation: '1.35.0' }, {}].map(
-      versionText,
-    ),
-  ).toEqual(['1.36.0', '1.36.0 as 1.35.0', 'no version as none']);
+    [
+      { binary: '1.36.0', emulation: '1.36.0' },
+      { binary: '1.36.0', emulation: '1.35.0' },
+      { binary: '1.36.0' },
+      {},
+    ].map(versionText),
+  ).toEqual(['1.36.0', '1.36.0 as 1.35.0', '1.36.0 as no version', 'no version']);
   expect(splitKey('kube-system/a')).toEqual({ namespace: 'kube-system/', name: 'a' });
 });
