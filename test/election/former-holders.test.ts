@@ -157,7 +157,7 @@ describe('a process that begins to watch (rule 8)', () => {
     },
     {
       name: 'two durations if its acquireTime may be that of a former holder',
-      lease: heldSince('b', -1000).with({ isAcquireTimeHolders: false }),
+      lease: makeLease('b').with({ acquireTime: wallAt(-1000) }),
       doubtedUntil: 30_000,
     },
   ])('doubts a release of a found Lease for $name', ({ lease, doubtedUntil }) => {
