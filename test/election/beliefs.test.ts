@@ -280,11 +280,10 @@ describe('a grant of ours with an unknown result (rule 8)', () => {
     expect(allBeliefs(recordRefusal(failed, create).memory)).toEqual([]);
   });
 
-  test('that was answered, but is never seen, may have been renewed until a list shows that the Lease is gone', () => {
+  test('that was answered may have been renewed until the Lease is first seen to be gone, and not after that', () => {
     const answered = led.remembers({ unrenewedGrant: makeUnrenewedGrant('b', 15_000) });
     const gone = answered.sees(undefined, 16_000);
     expect(keptAt(gone, 16_000)).toMatchObject({ holder: 'b', until: 31_000 });
-    // The next list adds nothing: the holder was not seen to lead in the meantime.
     expect(keptAt(gone.sees(undefined, 26_000, true), 26_000)).toMatchObject({ holder: 'b', until: 31_000 });
   });
 
@@ -292,7 +291,7 @@ describe('a grant of ours with an unknown result (rule 8)', () => {
     { seconds: 10, until: 17_000 },
     { seconds: 60, until: 62_000 },
   ])(
-    'of $seconds s lasts for that time after it is seen to be gone, but at least for the usual duration',
+    'of $seconds s may last for that time after the Lease is seen to be gone, but at least for the usual duration',
     ({ seconds, until }) => {
       const grant = { ...grantTo('b', 0), leaseDurationSeconds: seconds };
       const gone = makeInput().remembers({ grantOnItsWay: grant }).sees(undefined, 2000);
@@ -367,7 +366,7 @@ describe('a grant of ours with an unknown result (rule 8)', () => {
     }
   });
 
-  test('that is repeated counts until its next answer, and needs one answer of its holder for all attempts', () => {
+  test('that is repeated stays possible while the next attempt is in flight, and needs only one answer of its holder', () => {
     const first = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 0) } as const;
     const failed = recordFailure(recordSending(makeInput().build(), first, 0), first, 0, 50);
     let input = makeInput()
@@ -384,14 +383,14 @@ describe('a grant of ours with an unknown result (rule 8)', () => {
     }
   });
 
-  test('says nothing about an unknown grant to another', () => {
+  test('does not change what the holder of another such grant may believe', () => {
     const grantLostAt = (input: ElectionInput, holder: string, at: number) => {
       const create = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo(holder, at) } as const;
       return recordFailure(recordSending(input, create, at), create, at, at + 50);
     };
-    const both = grantLostAt(grantLostAt(makeInput().build(), 'c', 0), 'b', 26_000);
-    expect(beliefOf(allBeliefs(both.memory), 'c')).toMatchObject({ renewedAt: 10_050, lostAt: 50 });
-    expect(beliefOf(allBeliefs(both.memory), 'b')).toMatchObject({ renewedAt: 36_050, lostAt: 26_050 });
+    const lost = grantLostAt(grantLostAt(makeInput().build(), 'c', 0), 'b', 26_000);
+    expect(beliefOf(allBeliefs(lost.memory), 'c')).toMatchObject({ renewedAt: 10_050, lostAt: 50 });
+    expect(beliefOf(allBeliefs(lost.memory), 'b')).toMatchObject({ renewedAt: 36_050, lostAt: 26_050 });
   });
 
   test('that is refused does not change an earlier one that was answered', () => {

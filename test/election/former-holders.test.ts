@@ -33,11 +33,11 @@ const keptUntil = (memory: LeaseMemory, at: number) => reservationFor(allBeliefs
 const beganAt0 = (input: InputBuilder, beginning: Beginning) =>
   observeBeginning(input.build(), makeNow(0), beginning);
 
-describe('a holder is remembered', () => {
+describe('a holder that may have led is remembered (rule 8)', () => {
   test.each([
     { name: 'while it holds the Lease, even if it was silent for an hour', lostAt: undefined, at: 3_600_000 },
     { name: 'for 5 min after it can no longer disturb', lostAt: 0, at: 329_999 },
-    { name: 'no longer than that', lostAt: 0, at: 330_000, isForgotten: true },
+    { name: 'and not for longer', lostAt: 0, at: 330_000, isForgotten: true },
   ])('$name', ({ lostAt, at, isForgotten = false }) => {
     const beliefs = withBelief([beliefOf('a', { lostAt })], beliefOf('b', { renewedAt: at }), at);
     expect(beliefs.map(({ holder }) => holder)).toEqual(isForgotten ? ['b'] : ['a', 'b']);
@@ -53,21 +53,29 @@ describe('a holder is remembered', () => {
   });
 });
 
-describe('the last loser of a Lease', () => {
+describe('the holder that last lost a Lease', () => {
   const early = beliefOf('early', { lostAt: 1000 });
   const late = beliefOf('late', { lostAt: 2000 });
 
   test.each([
     { name: 'is the holder that lost it last', beliefs: [early, late], want: 'late' },
-    { name: 'is that holder also if another was remembered later', beliefs: [late, early], want: 'late' },
-    { name: 'still has no successor', beliefs: [early, beliefOf('a', { lostAt: undefined })], want: 'early' },
+    { name: 'is that holder in any order', beliefs: [late, early], want: 'late' },
     {
-      name: 'is no unknown holder',
+      name: 'is not the holder that still has it',
+      beliefs: [early, beliefOf('a', { lostAt: undefined })],
+      want: 'early',
+    },
+    {
+      name: 'is not an unknown holder',
       beliefs: [early, beliefOf(UNKNOWN_HOLDER, { lostAt: 2000 })],
       want: 'early',
     },
-    { name: 'is no fence', beliefs: [early, beliefOf(FENCE, { lostAt: 2000 })], want: 'early' },
-    { name: 'is missing if no name is known', beliefs: [beliefOf(UNKNOWN_HOLDER)], want: undefined },
+    { name: 'is not a fence', beliefs: [early, beliefOf(FENCE, { lostAt: 2000 })], want: 'early' },
+    {
+      name: 'is undefined if only an unknown holder lost it',
+      beliefs: [beliefOf(UNKNOWN_HOLDER)],
+      want: undefined,
+    },
   ])('$name', ({ beliefs, want }) => {
     expect(lastLoser(beliefs)).toBe(want);
   });
@@ -84,7 +92,7 @@ describe('an unknown holder (rule 8)', () => {
     { seenAt: 5000, until: 25_000 },
     { seenAt: 20_000, until: 35_000 },
   ])(
-    'leads until $until ms, if a Lease is found at $seenAt ms after it: no find ends a belief early',
+    'may lead until $until ms if another may have led at $seenAt ms: the later end counts',
     ({ seenAt, until }) => {
       const unseen = observeUnseen(noMemory, makeNow(0));
       expect(keptUntil(unseen, 0)).toBe(25_000);
