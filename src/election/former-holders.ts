@@ -98,24 +98,26 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
     ...memory,
     grantOnItsWay: grantOnItsWay === grant ? undefined : grantOnItsWay,
     supposedGrant: supposedGrant?.grant === grant ? undefined : supposedGrant,
-    lostGrants: lostGrants.some((lost) => lost.grant === grant)
-      ? lostGrants.filter((lost) => lost.grant !== grant)
-      : lostGrants,
+    lostGrants: lostGrants.filter((lost) => lost.grant !== grant),
   };
 }
 
-/** If the Lease does not show our grants, assumes that their holders have taken them up, and renewed until `at`. */
+/**
+ * If the Lease does not show our grants, assumes that their holders have taken them up, and renewed until `at`.
+ * `holder`: the holder in the Lease; never that of `unrenewedGrant`, because then the Lease shows the grant or a renewal.
+ */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
   const isUnseen = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
   const isSupposed = grantOnItsWay !== undefined && grantOnItsWay.holder !== holder;
   if (!isUnseen && !isSupposed && lostGrants.length === 0) return memory;
   const next = withLostGrants(memory, at);
-  const isOthers = isUnseen && unrenewedGrant.holder !== holder;
   return {
     ...next,
-    ...(isOthers && { beliefs: withMore(next.beliefs, beliefBy(memory, unrenewedGrant, at)) }),
-    ...(isUnseen && { unrenewedGrant: undefined }),
+    ...(isUnseen && {
+      beliefs: withMore(next.beliefs, beliefBy(memory, unrenewedGrant, at)),
+      unrenewedGrant: undefined,
+    }),
     // Keep this grant apart from the beliefs: if the server refuses it, its holder never led.
     ...(isSupposed && { grantOnItsWay: undefined, supposedGrant: supposed(memory, grantOnItsWay, at) }),
   };
@@ -136,12 +138,11 @@ export function loseGrant(memory: LeaseMemory, at: Instant, gapMs = LONGEST_GAP_
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
   const next = loseGrant(memory, at, 0);
-  const { lostGrants } = next;
-  const lost = new Map(lostGrants.map((one) => [one.grant.holder, one]));
+  const lost = new Map(next.lostGrants.map((one) => [one.grant.holder, one]));
   return {
     ...next,
     // A refusal of these grants can no longer arrive, so keep only the last grant to each holder.
-    lostGrants: lost.size < lostGrants.length ? [...lost.values()] : lostGrants,
+    lostGrants: [...lost.values()],
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
   };

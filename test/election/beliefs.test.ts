@@ -11,7 +11,7 @@ import {
   recordSending,
   recordSuccess,
 } from '../../src/election/record-action.ts';
-import { surveyTenure } from '../../src/election/view.ts';
+import { type ElectionInput, surveyTenure } from '../../src/election/view.ts';
 import {
   type InputBuilder,
   makeCandidate,
@@ -80,6 +80,10 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     {
       name: 'its Lease was emptied by somebody else',
       input: led.sees(makeLease('').lasting(15).renewedAt(14_000), 16_000),
+    },
+    {
+      name: 'its Lease was emptied by one client that kept the duration, so this is no release',
+      input: led.sees(makeLease('').lasting(15).renewedAt(14_000).with({ isDurationHolders: true }), 16_000),
     },
     {
       name: 'its Lease was stolen, and let go by the thief',
@@ -276,6 +280,25 @@ describe('a grant of ours with an unknown result (rule 8)', () => {
     expect(allBeliefs(recordRefusal(failed, create).memory)).toEqual([]);
   });
 
+  test('that was answered may have been renewed until the Lease is first seen to be gone, and not after that', () => {
+    const answered = led.remembers({ unrenewedGrant: makeUnrenewedGrant('b', 15_000) });
+    const gone = answered.sees(undefined, 16_000);
+    expect(keptAt(gone, 16_000)).toMatchObject({ holder: 'b', until: 31_000 });
+    expect(keptAt(gone.sees(undefined, 26_000, true), 26_000)).toMatchObject({ holder: 'b', until: 31_000 });
+  });
+
+  test.each([
+    { seconds: 10, until: 17_000 },
+    { seconds: 60, until: 62_000 },
+  ])(
+    'of $seconds s may last for that time after the Lease is seen to be gone, but at least for the usual duration',
+    ({ seconds, until }) => {
+      const grant = { ...grantTo('b', 0), leaseDurationSeconds: seconds };
+      const gone = makeInput().remembers({ grantOnItsWay: grant }).sees(undefined, 2000);
+      expect(keptAt(gone, 2000)).toMatchObject({ holder: 'b', until });
+    },
+  );
+
   test('was not renewed if the server has refused it', () => {
     const gone = sent.sees(undefined, 16_000).build();
     const refused = {
@@ -285,6 +308,12 @@ describe('a grant of ours with an unknown result (rule 8)', () => {
     } as const;
     const { memory } = recordRefusal(gone, refused);
     expect(allBeliefs(memory).map(({ holder }) => holder)).toEqual(['a']);
+  });
+
+  test('may have been renewed although the server has refused another grant', () => {
+    const gone = sent.sees(undefined, 16_000).build();
+    const other = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 15_900) } as const;
+    expect(beliefOf(allBeliefs(recordRefusal(gone, other).memory), 'b')).toMatchObject({ renewedAt: 16_000 });
   });
 
   test('may have been renewed although the next attempt is refused', () => {
@@ -335,6 +364,33 @@ describe('a grant of ours with an unknown result (rule 8)', () => {
       const belief = beliefOf(allBeliefs(input.memory), 'b');
       expect(belief).toMatchObject({ durationMs: 15_000, renewedAt: at + 10_050 });
     }
+  });
+
+  test('that is repeated stays possible while the next attempt is in flight, and needs only one answer of its holder', () => {
+    const first = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 0) } as const;
+    const failed = recordFailure(recordSending(makeInput().build(), first, 0), first, 0, 50);
+    let input = makeInput()
+      .remembers(failed.memory)
+      .candidates(candidateOf('b').pingedAt(60).renewedAt(70))
+      .build();
+    for (let at = 100; at <= 500; at += 100) {
+      const [action] = decideElection(input, makeNow(at)).actions;
+      expect(action).toMatchObject({ kind: 'CreateLease', grant: { holder: 'b' } });
+      if (!action) return;
+      const sending = recordSending(input, action, at);
+      expect(beliefOf(allBeliefs(sending.memory), 'b')).toMatchObject({ lostAt: 50, renewedAt: at + 9950 });
+      input = recordFailure(sending, action, at, at + 50);
+    }
+  });
+
+  test('does not change what the holder of another such grant may believe', () => {
+    const grantLostAt = (input: ElectionInput, holder: string, at: number) => {
+      const create = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo(holder, at) } as const;
+      return recordFailure(recordSending(input, create, at), create, at, at + 50);
+    };
+    const lost = grantLostAt(grantLostAt(makeInput().build(), 'c', 0), 'b', 26_000);
+    expect(beliefOf(allBeliefs(lost.memory), 'c')).toMatchObject({ renewedAt: 10_050, lostAt: 50 });
+    expect(beliefOf(allBeliefs(lost.memory), 'b')).toMatchObject({ renewedAt: 36_050, lostAt: 26_050 });
   });
 
   test('that is refused does not change an earlier one that was answered', () => {
@@ -436,6 +492,23 @@ describe('a release by a former holder that did not notice its loss (rule 8)', (
       doubtedUntil: 30_000,
     },
     {
+      name: 'after the grant of another replica, which knew of its end earlier than this process',
+      input: led
+        .sees(renewedBy('a', 10_000), 10_000)
+        .sees(grantedTo('b', 20_000), 20_000)
+        .sees(renewedBy('b', 21_000, 1), 21_000),
+      doubtedUntil: 40_000,
+    },
+    {
+      name: 'after a grant of ours to another that was never seen, and that it may have taken up',
+      input: makeInput()
+        .remembers({ unrenewedGrant: makeUnrenewedGrant('c') })
+        .sees(undefined, 1000)
+        .sees(grantedTo('b', 16_000), 16_000)
+        .sees(renewedBy('b', 17_000, 1), 17_000),
+      doubtedUntil: 31_000,
+    },
+    {
       name: 'after a theft, and our grant to a third',
       input: led
         .sees(stolen, 3000)
@@ -498,6 +571,17 @@ describe('a release by a former holder that did not notice its loss (rule 8)', (
     expect(keptIf(-1)).toBeUndefined();
     expect(keptIf(50_000)).toMatchObject({ until: 122_000, othersUntil: 122_000 });
     expect(keptIf(Number.POSITIVE_INFINITY)).toMatchObject({ until: 122_000 });
+  });
+
+  test('is not by a former holder if a participant wrote it, and the last holder may be that participant', () => {
+    const granted = makeInput()
+      .remembers({ unrenewedGrant: makeUnrenewedGrant('b') })
+      .sees(undefined, 2000)
+      .sees(grantedTo('b', 18_000), 18_000);
+    const released = makeLease()
+      .releasedAt(29_000)
+      .with({ leaseTransitions: 1, isReleasedByParticipant: true });
+    expect(keptAt(granted.sees(released, 30_000, true, 25_000), 30_000)).toBeUndefined();
   });
 
   test('that moves or keeps another number of transitions is not the last holder’s own', () => {

@@ -2,12 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { beliefOf } from '../../src/election/beliefs.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import { type Grant, isProvisional } from '../../src/election/lease-memory.ts';
+import { FENCE } from '../../src/election/model.ts';
 import {
   type InputBuilder,
   makeCandidate,
   makeInput,
   makeLease,
   makeNow,
+  makeUnrenewedGrant,
   type ObservedBuilder,
   wallAt,
 } from '../support/election-builders.ts';
@@ -183,6 +185,28 @@ describe('no other candidate gets a Lease before the time of its holder is over 
         .sees(makeLease('holder').lasting(10), 0)
         .sees(renewed.lasting(60).heldBy('').renewedAt(4000), 5000),
       want: 65_000,
+    },
+    {
+      name: 'granted by us, and then emptied with the renewTime of the grant, so its holder has not renewed',
+      input: makeInput()
+        .remembers({ unrenewedGrant: makeUnrenewedGrant('holder') })
+        .sees(makeLease('holder'), 0)
+        .sees(makeLease(''), 4000),
+      want: 10_000,
+    },
+    {
+      name: 'deleted after another client had shortened it: its holder still goes by its own duration',
+      input: makeInput()
+        .sees(renewed, 0)
+        .sees(renewed.renewedAt(2000), 2000)
+        .sees(renewed.renewedAt(2000).lasting(1), 3000)
+        .sees(undefined, 5000),
+      want: 20_000,
+    },
+    {
+      name: 'fenced and then deleted: a fence never renews',
+      input: makeInput().sees(makeLease(FENCE).lasting(15), 0).sees(undefined, 4000),
+      want: 15_000,
     },
     {
       name: 'replaced by an empty one that looks released',

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Belief,
+  lastLoser,
+  reservationFor,
+  UNKNOWN_HOLDER,
+  withBelief,
+} from '../../src/election/beliefs.ts';
+import { type Beginning, observeBeginning, observeNewcomer } from '../../src/election/former-holders.ts';
+import { allBeliefs, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
+import { FENCE } from '../../src/election/model.ts';
+import { observeUnseen } from '../../src/election/observe-lease.ts';
+import { surveyTenure } from '../../src/election/view.ts';
+import {
+  type InputBuilder,
+  type LeaseBuilder,
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  wallAt,
+} from '../support/election-builders.ts';
+
+/** A holder that renewed for 15 s at 0 s, and lost the Lease then: it may disturb until 30 s. */
+const beliefOf = (holder: string, fields: Partial<Belief> = {}): Belief => ({
+  ...{ holder, renewedAt: 0, durationMs: 15_000, isOwnDuration: true, isParticipant: false, lostAt: 0 },
+  ...fields,
+});
+
+/** The end of the reservation for the former holders that are known at `at`. */
+const keptUntil = (memory: LeaseMemory, at: number) => reservationFor(allBeliefs(memory), at)?.until;
+
+const beganAt0 = (input: InputBuilder, beginning: Beginning) =>
+  observeBeginning(input.build(), makeNow(0), beginning);
+
+describe('a holder that may have led is remembered (rule 8)', () => {
+  test.each([
+    { name: 'while it holds the Lease, even if it was silent for an hour', lostAt: undefined, at: 3_600_000 },
+    { name: 'for 5 min after it can no longer disturb', lostAt: 0, at: 329_999 },
+    { name: 'and not for longer', lostAt: 0, at: 330_000, isForgotten: true },
+  ])('$name', ({ lostAt, at, isForgotten = false }) => {
+    const beliefs = withBelief([beliefOf('a', { lostAt })], beliefOf('b', { renewedAt: at }), at);
+    expect(beliefs.map(({ holder }) => holder)).toEqual(isForgotten ? ['b'] : ['a', 'b']);
+  });
+
+  test('with at most 99 others: those that may lead for the longest time', () => {
+    const ends = Array.from({ length: 100 }, (_, index) => (index * 37 + 50) % 100);
+    const beliefs = ends.map((end) => beliefOf(`holder-${end}`, { renewedAt: end }));
+    const kept = withBelief(beliefs, beliefOf('new'), 1000).map(({ holder }) => holder);
+    expect(kept).toHaveLength(100);
+    expect(kept).toContain('new');
+    expect(kept).not.toContain('holder-0');
+  });
+});
+
+describe('the holder that last lost a Lease', () => {
+  const early = beliefOf('early', { lostAt: 1000 });
+  const late = beliefOf('late', { lostAt: 2000 });
+
+  test.each([
+    { name: 'is the holder that lost it last', beliefs: [early, late], want: 'late' },
+    { name: 'is that holder in any order', beliefs: [late, early], want: 'late' },
+    {
+      name: 'is not the holder that still has it',
+      beliefs: [early, beliefOf('a', { lostAt: undefined })],
+      want: 'early',
+    },
+    {
+      name: 'is not an unknown holder',
+      beliefs: [early, beliefOf(UNKNOWN_HOLDER, { lostAt: 2000 })],
+      want: 'early',
+    },
+    { name: 'is not a fence', beliefs: [early, beliefOf(FENCE, { lostAt: 2000 })], want: 'early' },
+    {
+      name: 'is undefined if only an unknown holder lost it',
+      beliefs: [beliefOf(UNKNOWN_HOLDER)],
+      want: undefined,
+    },
+  ])('$name', ({ beliefs, want }) => {
+    expect(lastLoser(beliefs)).toBe(want);
+  });
+});
+
+describe('an unknown holder (rule 8)', () => {
+  test('has a name with which no client can hold the Lease', () => {
+    const input = makeInput().sees(makeLease(UNKNOWN_HOLDER), 0).build();
+    expect(surveyTenure(input, 1)).toMatchObject({ kind: 'vacant', need: 'LeaseReleased' });
+  });
+
+  // A creation conflicted with a Lease that this process did not see: an unknown holder may lead until 25 s.
+  test.each([
+    { seenAt: 5000, until: 25_000 },
+    { seenAt: 20_000, until: 35_000 },
+  ])(
+    'may lead until $until ms if another may have led at $seenAt ms: the later end counts',
+    ({ seenAt, until }) => {
+      const unseen = observeUnseen(noMemory, makeNow(0));
+      expect(keptUntil(unseen, 0)).toBe(25_000);
+      const found = observeNewcomer(unseen, makeLease('b').renewedAt(seenAt).build(), seenAt);
+      expect(keptUntil(found, seenAt)).toBe(until);
+    },
+  );
+
+  test('did not hold a found Lease that this process is just creating', () => {
+    const grant = {
+      ...{ holder: 'b', former: undefined, renewTime: wallAt(0), leaseDurationSeconds: 10 },
+      ...{ hasFormerLapsed: false, revises: undefined, isPreemption: false },
+    };
+    const sent = { ...noMemory, grantOnItsWay: grant };
+    expect(observeNewcomer(sent, makeLease('b').renewedAt(500).build(), 1000).beliefs).toEqual([]);
+    expect(observeNewcomer(sent, makeLease('c').renewedAt(500).build(), 1000).beliefs).toHaveLength(1);
+  });
+
+  test('may hold a found Lease that looks released, while a former holder may have written the release', () => {
+    const memory = { ...noMemory, beliefs: [beliefOf('a')] };
+    const released = makeLease().releasedAt(16_000).build();
+    expect(keptUntil(observeNewcomer(memory, released, 29_999), 29_999)).toBe(44_999);
+    expect(keptUntil(observeNewcomer(memory, released, 30_000), 30_000)).toBeUndefined();
+  });
+});
+
+describe('a process that begins to watch (rule 8)', () => {
+  const candidate = makeCandidate('b').seenAt(0);
+
+  test('assumes no former holder of a Lease without candidates', () => {
+    expect(beganAt0(makeInput(), 'firstList').beliefs).toEqual([]);
+    expect(beganAt0(makeInput().candidates(candidate), 'firstList').beliefs).toHaveLength(1);
+  });
+
+  test('waits for the configured duration, if that is longer than 15 s', () => {
+    const input = makeInput().settings({ leaseDurationSeconds: 60 }).candidates(candidate);
+    expect(keptUntil(beganAt0(input, 'firstList'), 0)).toBe(60_000);
+  });
+
+  test('assumes a former holder if one of several candidates is older than 2 s', () => {
+    const young = makeCandidate('young').createdAt(-1500).seenAt(0);
+    expect(keptUntil(beganAt0(makeInput().candidates(young), 'firstEver'), 0)).toBeUndefined();
+    expect(keptUntil(beganAt0(makeInput().candidates(young, candidate), 'firstEver'), 0)).toBe(15_000);
+  });
+
+  /** A found Lease that one client acquired at `at`. */
+  const heldSince = (holder: string, at: number) =>
+    makeLease(holder).with({ acquireTime: wallAt(at), isAcquireTimeHolders: true });
+
+  test.each<{ name: string; lease: LeaseBuilder; doubtedUntil: number }>([
+    {
+      name: 'the usual duration after a grant to a candidate',
+      lease: heldSince('b', -1000),
+      doubtedUntil: 15_000,
+    },
+    {
+      name: 'the usual duration while its holder has had it for less than 5 min',
+      lease: heldSince('b', -299_000),
+      doubtedUntil: 15_000,
+    },
+    {
+      name: 'no time if its holder has had it for 5 min',
+      lease: heldSince('b', -300_000),
+      doubtedUntil: 0,
+    },
+    {
+      name: 'two durations if its holder is not a candidate',
+      lease: heldSince('stranger', -1000),
+      doubtedUntil: 30_000,
+    },
+    {
+      name: 'two durations if its acquireTime may be that of a former holder',
+      lease: makeLease('b').with({ acquireTime: wallAt(-1000) }),
+      doubtedUntil: 30_000,
+    },
+  ])('doubts a release of a found Lease for $name', ({ lease, doubtedUntil }) => {
+    const input = makeInput().sees(lease, 0).candidates(candidate, makeCandidate('c').seenAt(0));
+    const began = input.remembers(beganAt0(input, 'firstList'));
+    const isDoubted = (at: number) => {
+      const released = began.sees(lease.renewedAt(at), at).sees(makeLease().releasedAt(at + 1), at + 1);
+      return keptUntil(released.build().memory, at + 1) !== undefined;
+    };
+    if (doubtedUntil > 0) expect(isDoubted(doubtedUntil - 2)).toBe(true);
+    expect(isDoubted(doubtedUntil - 1)).toBe(false);
+  });
+});
