@@ -2,6 +2,7 @@ import {
   type Belief,
   beliefOf,
   disturbsUntil,
+  leadsUntil,
   matterUntil,
   UNKNOWN_HOLDER,
   withBelief,
@@ -36,7 +37,10 @@ export function withUnknown(
   };
   const former = beliefOf(memory.beliefs, UNKNOWN_HOLDER);
   if (former && disturbsUntil(former) >= disturbsUntil(belief)) return memory;
-  return { ...memory, beliefs: withBelief(memory.beliefs, belief, at) };
+  // One belief stands for all unseen holders: an earlier one may lead for longer, although it disturbs for less time.
+  const aheadMs = former ? Math.max(0, leadsUntil(former) - leadsUntil(belief)) : 0;
+  const widest = { ...belief, renewedAt: belief.renewedAt + aheadMs };
+  return { ...memory, beliefs: withBelief(memory.beliefs, widest, at) };
 }
 
 /**

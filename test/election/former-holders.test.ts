@@ -1,12 +1,20 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type Belief,
+  disturbsUntil,
   lastLoser,
+  leadsUntil,
   reservationFor,
   UNKNOWN_HOLDER,
   withBelief,
 } from '../../src/election/beliefs.ts';
-import { type Beginning, observeBeginning, observeNewcomer } from '../../src/election/former-holders.ts';
+import {
+  type Beginning,
+  observeBeginning,
+  observeNewcomer,
+  withUnknown,
+} from '../../src/election/former-holders.ts';
 import { allBeliefs, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
 import { FENCE } from '../../src/election/model.ts';
 import { observeUnseen } from '../../src/election/observe-lease.ts';
@@ -100,6 +108,34 @@ describe('an unknown holder (rule 8)', () => {
       expect(keptUntil(found, seenAt)).toBe(until);
     },
   );
+
+  test('stands for several: it may lead and disturb as long as the one that does so for the longest time', () => {
+    const time = fc.nat(10_000);
+    const unseen = fc.record({
+      renewedAt: fc.oneof(time, fc.constant('before' as const)),
+      leastMs: fc.nat(60_000),
+    });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(5000), unseen), { minLength: 2, maxLength: 4 }), (steps) => {
+        let memory = noMemory;
+        let at = 0;
+        let ends = { leads: 0, disturbs: 0 };
+        for (const [delayMs, { renewedAt, leastMs }] of steps) {
+          at += delayMs;
+          const until = renewedAt === 'before' ? renewedAt : at + renewedAt;
+          const alone = withUnknown(noMemory, at, until, leastMs).beliefs[0] as Belief;
+          memory = withUnknown(memory, at, until, leastMs);
+          ends = {
+            leads: Math.max(ends.leads, leadsUntil(alone)),
+            disturbs: Math.max(ends.disturbs, disturbsUntil(alone)),
+          };
+          const [together] = memory.beliefs as [Belief];
+          expect(leadsUntil(together)).toBeGreaterThanOrEqual(ends.leads);
+          expect(disturbsUntil(together)).toBeGreaterThanOrEqual(ends.disturbs);
+        }
+      }),
+    );
+  });
 
   test('did not hold a found Lease that this process is just creating', () => {
     const grant = {
