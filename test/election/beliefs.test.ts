@@ -24,6 +24,8 @@ import {
   wallAt,
 } from '../support/election-builders.ts';
 
+const NEVER = Number.NEGATIVE_INFINITY;
+
 const candidateOf = (name: string) => makeCandidate(name).seenAt(0);
 const both = (input: InputBuilder) => input.candidates(candidateOf('a'), candidateOf('b'));
 
@@ -163,22 +165,32 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
   const release = (at: number) => makeLease().releasedAt(at);
 
   test.each<{ name: string; lease: LeaseBuilder; at: number; isListed?: boolean; want: boolean }>([
-    { name: 'is released while a former holder may disturb', lease: release(29_900), at: 29_999, want: true },
-    { name: 'is released after that', lease: release(30_000), at: 30_001, want: false },
     {
-      name: 'is released after that, perhaps before, as a list shows it',
+      name: 'may have held it, if it is released while a former holder may disturb',
+      lease: release(29_900),
+      at: 29_999,
+      want: true,
+    },
+    {
+      name: 'can no longer lead, if it is released after that',
+      lease: release(30_000),
+      at: 30_001,
+      want: false,
+    },
+    {
+      name: 'may have held it, if a list shows its release, perhaps from before that',
       lease: release(39_000),
       at: 40_000,
       isListed: true,
       want: true,
     },
     {
-      name: 'gets another duration',
+      name: 'has not held it, if only its duration changes',
       lease: renewedBy('a', 0).heldBy('').lasting(20),
       at: 40_000,
       want: false,
     },
-  ])('has held an empty Lease unseen, or not, if the Lease $name', ({ lease, at, isListed, want }) => {
+  ])('of a Lease that was empty before $name', ({ lease, at, isListed, want }) => {
     const seen = emptiedAt5.sees(lease, at, isListed);
     expect(keptAt(seen, at)).toEqual(want ? expect.objectContaining({ until: at + 15_000 }) : undefined);
   });
@@ -298,7 +310,6 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
 });
 
 describe('a confirmed grant of ours (rule 8)', () => {
-  const NEVER = Number.NEGATIVE_INFINITY;
   const led = makeInput().sees(renewedBy('a', 0), 0);
   const empty = makeInput().sees(makeLease('').releasedAt(-60_000), 0);
   const stolen = makeLease('thief').renewedAt(16_000).with({ leaseTransitions: 1, acquireTime: undefined });
@@ -421,35 +432,27 @@ describe('a grant of ours with an unknown result (rule 8)', () => {
     expect(keptAt(unseen, 13_700)).toMatchObject({
       holder: 'b',
       until: 38_700,
-      othersUntil: Number.NEGATIVE_INFINITY,
+      othersUntil: NEVER,
     });
   });
 
   test('may have been renewed although the holder that the Lease got instead has released it', () => {
-    const participants = makeLease('x').renewedAt(2000).with({ isRenewedByParticipant: true });
+    const heldByX = makeLease('x').renewedAt(2000).with({ isRenewedByParticipant: true });
     const released = makeInput()
       .sees(makeLease('').releasedAt(-60_000), 0)
       .remembers({ grantOnItsWay: grantTo('b', 1000) })
-      .sees(participants, 2000)
+      .sees(heldByX, 2000)
       .sees(makeLease().releasedAt(3000).with({ isReleasedByParticipant: true }), 3000);
     expect([...released.build().memory.withdrawals.keys()]).toEqual(['x']);
     expect(keptAt(released, 3000)).toMatchObject({ holder: 'b', until: 17_000 });
   });
 
   test('may have been renewed before the Lease was deleted, and made anew for its former holder', () => {
-    const lost = sent.remembers({
-      grantOnItsWay: undefined,
-      lostGrants: [
-        {
-          grant: { ...grantTo('b', 15_000), leaseDurationSeconds: 30 },
-          belief: {
-            ...{ holder: 'b', renewedAt: 15_000, durationMs: 30_000, lostAt: 15_000 },
-            ...{ isOwnDuration: false, isParticipant: false },
-          },
-        },
-      ],
-    });
-    const anew = lost
+    const grant = { ...grantTo('b', 15_000), leaseDurationSeconds: 30 };
+    const create = { kind: 'CreateLease', strategy: OLDEST, grant } as const;
+    const { memory } = recordFailure(recordSending(led.build(), create, 15_000), create, 15_000, 15_100);
+    const anew = led
+      .remembers(memory)
       .sees(renewedBy('a', 16_000).with({ uid: 'other' }), 16_500)
       .sees(renewedBy('a', 17_000).with({ uid: 'other' }), 17_000);
     expect(beliefOf(allBeliefs(anew.build().memory), 'b')).toMatchObject({
@@ -659,31 +662,44 @@ describe('a release by a former holder that did not notice its loss (rule 8)', (
     );
   });
 
-  const NOBODY = Number.NEGATIVE_INFINITY;
-  test.each<{ by: string; isParticipants: boolean; grown: number; othersUntil: number | undefined }>([
-    { by: 'a participant', isParticipants: true, grown: 0, othersUntil: undefined },
-    // Its first renewal may have increased the number.
-    { by: 'a participant', isParticipants: true, grown: 1, othersUntil: undefined },
-    { by: 'a participant', isParticipants: true, grown: 2, othersUntil: NOBODY },
-    { by: 'a participant', isParticipants: true, grown: 3, othersUntil: 31_000 },
-    { by: 'another elector', isParticipants: false, grown: 0, othersUntil: undefined },
-    { by: 'another elector', isParticipants: false, grown: 1, othersUntil: 31_000 },
-  ])(
-    'by $by, after our grant, with $grown more leaseTransitions, leaves the Lease to others until $othersUntil',
-    ({ isParticipants, grown, othersUntil }) => {
-      const released = makeLease()
-        .releasedAt(15_900)
-        .with({ leaseTransitions: 1 + grown, ...(isParticipants && { isReleasedByParticipant: true }) });
-      const seen = makeInput()
-        .remembers({ grantOnItsWay: grantTo('b', 15_000) })
-        .sees(grantedTo('b', 15_000), 15_000)
-        .sees(released, 16_000);
-      expect(seen.build().memory.withdrawals.has('b')).toBe(othersUntil === undefined);
-      expect(keptAt(seen, 16_000)).toEqual(
-        othersUntil === undefined ? undefined : { holder: 'b', from: 16_000, until: 31_000, othersUntil },
-      );
+  test.each<{ name: string; grown: number; isParticipants: boolean; othersUntil: number | undefined }>([
+    {
+      name: 'is that of a participant, if the number is that of the grant',
+      ...{ grown: 0, isParticipants: true, othersUntil: undefined },
     },
-  );
+    {
+      name: 'is that of a participant, if its first renewal has increased the number',
+      ...{ grown: 1, isParticipants: true, othersUntil: undefined },
+    },
+    {
+      name: 'is that of an unseen participant, if the number has grown further: that one leads no longer',
+      ...{ grown: 2, isParticipants: true, othersUntil: NEVER },
+    },
+    {
+      name: 'is that of an unseen participant, and another unseen holder may lead, if the number has grown by 3',
+      ...{ grown: 3, isParticipants: true, othersUntil: 31_000 },
+    },
+    {
+      name: 'is that of another elector, if the number is that of the grant',
+      ...{ grown: 0, isParticipants: false, othersUntil: undefined },
+    },
+    {
+      name: 'is not that of another elector, and an unseen holder may lead, if the number has grown',
+      ...{ grown: 1, isParticipants: false, othersUntil: 31_000 },
+    },
+  ])('after a grant of ours $name', ({ grown, isParticipants, othersUntil }) => {
+    const released = makeLease()
+      .releasedAt(15_900)
+      .with({ leaseTransitions: 1 + grown, ...(isParticipants && { isReleasedByParticipant: true }) });
+    const seen = makeInput()
+      .remembers({ grantOnItsWay: grantTo('b', 15_000) })
+      .sees(grantedTo('b', 15_000), 15_000)
+      .sees(released, 16_000);
+    expect(seen.build().memory.withdrawals.has('b')).toBe(othersUntil === undefined);
+    expect(keptAt(seen, 16_000)).toEqual(
+      othersUntil === undefined ? undefined : { holder: 'b', from: 16_000, until: 31_000, othersUntil },
+    );
+  });
 
   test('in a list after a gap was written at any time since the last seen renewal', () => {
     const granted = led
@@ -734,7 +750,7 @@ describe('a holder that gets its expired Lease again (rule 7)', () => {
       input: seen(['b', 0, 2], ['a', 1000, 2], ['a', 2000, 2], ['a', 3000, 2]),
       want: 3,
     },
-  ])('keeps or gets $name', ({ input, want }) => {
+  ])('gets $name', ({ input, want }) => {
     const awake = input.candidates(candidateOf('a').pingedAt(19_500).renewedAt(19_600));
     expect(decideElection(awake.build(), makeNow(20_000)).actions).toMatchObject([
       { change: { kind: 'grant', leaseTransitions: want, grant: { holder: 'a' } } },

@@ -351,7 +351,7 @@ describe('a reservation (rule 8)', () => {
   });
 });
 
-test('a holder that releases the Lease has yielded to the preferredHolder of then', () => {
+test('a holder that releases the Lease has yielded to its last preferredHolder', () => {
   const asked = makeInput()
     .sees(makeLease('a').preferring('c'), 0)
     .sees(makeLease('a').preferring('b'), 1000);
