@@ -188,8 +188,8 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   // The built-in controller does not increase leaseTransitions when it grants the Lease, so a list may hide its grant.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
   // If the last seen holder is not a participant, this process may have missed a grant to a participant.
-  const { isOwnDuration = false, isParticipant = false } = beliefOf(memory.beliefs, record.holder) ?? {};
-  const isOthers = isPerhapsAnothers && isOwnDuration && !isParticipant;
+  const belief = beliefOf(memory.beliefs, record.holder);
+  const isOthers = isPerhapsAnothers && belief?.isOwnDuration && !belief.isParticipant;
   const isBelieved = lease.isReleasedByParticipant
     ? // A participant empties only its own Lease, and only in the state that it last wrote (rule 15).
       (grown === 0 || isFirstTerm) && !isOthers
@@ -225,7 +225,7 @@ function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isSameLease = former?.leaseUid === lease.uid;
   const isAsGranted = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
   // Two equal times show that a client took or granted the Lease: a renewal changes renewTime, but not acquireTime.
-  const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
+  const isAcquired = lease.acquireTime === lease.renewTime;
   // A missing renewTime is no renewal: another client has removed it.
   const isRenewed = lease.renewTime !== undefined && former?.renewTime !== lease.renewTime;
   const isRenewal = isSameHolder && isSameLease && isRenewed && !isAcquired && !isAsGranted;
@@ -236,7 +236,7 @@ function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
     if (!isSameHolder || !isSameLease)
       next = withLoss(next, at, lease.isUnrenewedGrant ? 'before' : 'perhaps', written.durationMs);
   }
-  if (!isAsGranted) next = withUnseenHolder(next, lease, at, isOwnGrant);
+  next = withUnseenHolder(next, lease, at, isOwnGrant);
   const belief = isAsGranted ? undefined : holderBelief(next, change, isTakenUp);
   const isKnown = belief?.isOwnDuration && holder !== FENCE;
   return {

@@ -3,7 +3,7 @@ import { beliefOf, UNKNOWN_HOLDER } from '../../src/election/beliefs.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import { grantOf } from '../../src/election/decision.ts';
 import { observeBeginning, observeNewcomer } from '../../src/election/former-holders.ts';
-import { allBeliefs, type Grant, noMemory } from '../../src/election/lease-memory.ts';
+import { allBeliefs, type Grant, noMemory, recordGrantAnswered } from '../../src/election/lease-memory.ts';
 import { observeUnseen } from '../../src/election/observe-lease.ts';
 import {
   recordFailure,
@@ -13,7 +13,8 @@ import {
 } from '../../src/election/record-action.ts';
 import { type ElectionInput, surveyTenure } from '../../src/election/view.ts';
 import {
-  type InputBuilder,
+  InputBuilder,
+  type LeaseBuilder,
   makeCandidate,
   makeInput,
   makeLease,
@@ -22,6 +23,8 @@ import {
   OLDEST,
   wallAt,
 } from '../support/election-builders.ts';
+
+const NEVER = Number.NEGATIVE_INFINITY;
 
 const candidateOf = (name: string) => makeCandidate(name).seenAt(0);
 const both = (input: InputBuilder) => input.candidates(candidateOf('a'), candidateOf('b'));
@@ -53,6 +56,15 @@ const grantTo = (holder: string, at: number): Grant => ({
   revises: undefined,
   isPreemption: false,
 });
+
+/** The server has confirmed our grant to `holder` at `at`, and the watch has not shown it yet. */
+const confirmedTo = (holder: string, at: number, input: InputBuilder) =>
+  new InputBuilder(() => {
+    const built = input.build();
+    const grant = grantTo(holder, at);
+    const memory = recordGrantAnswered({ ...built.memory, grantOnItsWay: grant }, grant, `grant-${at}`, at);
+    return { ...built, memory };
+  });
 
 /** The holder for which a vacant Lease is reserved at `at`, and until when. */
 function keptAt(input: InputBuilder, at: number) {
@@ -141,6 +153,51 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
       expect(observeNewcomer(ours, lease.build(), 16_000).beliefs).toEqual([]);
     },
   );
+
+  test('may have held a Lease before it comes back with another uid, although its new holder has released it', () => {
+    const empty = makeInput().sees(makeLease('').releasedAt(-60_000), -60_000);
+    const anew = renewedBy('b', 15_500).with({ uid: 'other' });
+    const released = makeLease().releasedAt(16_500).with({ uid: 'other', isReleasedByParticipant: true });
+    expect(keptAt(empty.sees(anew, 16_000, true).sees(released, 16_500), 16_500)).toMatchObject({
+      holder: undefined,
+      until: 31_000,
+    });
+  });
+
+  // `a` lost the Lease at 5 s, and may lead until 15 s. It may release the Lease of the next holder until 30 s.
+  const emptiedAt5 = led.sees(renewedBy('a', 0).heldBy(''), 5000);
+  const release = (at: number) => makeLease().releasedAt(at);
+
+  test.each<{ name: string; lease: LeaseBuilder; at: number; isListed?: boolean; want: boolean }>([
+    {
+      name: 'may have held it, if it is released while a former holder may disturb',
+      lease: release(29_900),
+      at: 29_999,
+      want: true,
+    },
+    {
+      name: 'can no longer lead, if it is released after that',
+      lease: release(30_000),
+      at: 30_001,
+      want: false,
+    },
+    {
+      name: 'may have held it, if a list shows its release, perhaps from before that',
+      lease: release(39_000),
+      at: 40_000,
+      isListed: true,
+      want: true,
+    },
+    {
+      name: 'has not held it, if only its duration changes',
+      lease: renewedBy('a', 0).heldBy('').lasting(20),
+      at: 40_000,
+      want: false,
+    },
+  ])('of a Lease that was empty before $name', ({ lease, at, isListed, want }) => {
+    const seen = emptiedAt5.sees(lease, at, isListed);
+    expect(keptAt(seen, at)).toEqual(want ? expect.objectContaining({ until: at + 15_000 }) : undefined);
+  });
 
   test('renews with its own duration, although only its grant was seen', () => {
     const granted = makeInput()
@@ -256,6 +313,52 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
   });
 });
 
+describe('a confirmed grant of ours (rule 8)', () => {
+  const led = makeInput().sees(renewedBy('a', 0), 0);
+  const empty = makeInput().sees(makeLease('').releasedAt(-60_000), 0);
+  const stolen = makeLease('thief').renewedAt(16_000).with({ leaseTransitions: 1, acquireTime: undefined });
+  const emptied = makeLease('').lasting(15).renewedAt(16_000).with({ leaseTransitions: 1 });
+
+  test.each<{ name: string; input: InputBuilder; lease: LeaseBuilder | undefined; others?: number }>([
+    // The grant has replaced the record of `a`, so `a` cannot have renewed later.
+    {
+      name: 'is gone, which does not prolong the time of its last seen holder',
+      input: led,
+      lease: undefined,
+      others: NEVER,
+    },
+    { name: 'has another holder', input: led, lease: stolen },
+    { name: 'has no holder', input: led, lease: emptied },
+    { name: 'has no holder, as before the grant', input: empty, lease: emptied, others: NEVER },
+  ])('may have been renewed if the watch shows next that the Lease $name', ({ input, lease, others }) => {
+    const seen = confirmedTo('b', 15_000, input).sees(lease, 16_500);
+    const { memory } = seen.build();
+    expect(beliefOf(allBeliefs(memory), 'b')).toMatchObject({ renewedAt: 16_500, durationMs: 15_000 });
+    if (others !== undefined) {
+      expect(keptAt(seen, 16_500)).toEqual({ holder: 'b', from: 16_500, until: 31_500, othersUntil: others });
+    }
+  });
+
+  test.each<{ name: string; input: InputBuilder; want: number }>([
+    {
+      // Only the grant to `a` was seen, so its 60 s are not the known duration of a holder.
+      name: 'the usual duration, and not that of the grant before',
+      input: confirmedTo('b', 70_000, makeInput().sees(grantedTo('a', 0, 0).lasting(60), 0)),
+      want: 15_000,
+    },
+    {
+      name: 'the duration of the grant, if that is longer than the usual one',
+      input: makeInput()
+        .remembers({ grantOnItsWay: { ...grantTo('b', 70_000), leaseDurationSeconds: 30 } })
+        .sees(grantedTo('b', 70_000).lasting(30), 70_000),
+      want: 30_000,
+    },
+  ])('lasts from its first renewal, which another client has shortened, for $name', ({ input, want }) => {
+    const renewed = input.sees(renewedBy('b', 71_000, 1).lasting(1), 71_000);
+    expect(surveyTenure(renewed.build(), 72_000)).toMatchObject({ kind: 'held', expiresAt: 71_000 + want });
+  });
+});
+
 describe('a grant of ours with an unknown result (rule 8)', () => {
   const led = makeInput().sees(renewedBy('a', 0), 0);
   const sent = led.remembers({ grantOnItsWay: grantTo('b', 15_000) });
@@ -345,6 +448,46 @@ describe('a grant of ours with an unknown result (rule 8)', () => {
     const failed = recordFailure(recordSending(lost, second, 3600), second, 3600, 3700);
     const { memory } = recordRefusal(failed, second);
     expect(beliefOf(allBeliefs(memory), 'b')).toMatchObject({ renewedAt: 13_500, durationMs: 15_000 });
+  });
+
+  test('that was to create the Lease may be renewed unseen if the next attempt is refused, as the Lease exists', () => {
+    const first = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 0) } as const;
+    const second = { ...first, grant: grantTo('b', 3600) };
+    const lost = recordFailure(recordSending(makeInput().build(), first, 0), first, 0, 3500);
+    const failed = recordFailure(recordSending(lost, second, 3600), second, 3600, 3700);
+    const { memory } = recordRefusal(failed, second);
+    // The holder is known. It may renew for 10 s more, until a list shows the Lease.
+    const unseen = makeInput().remembers(observeUnseen(memory, makeNow(13_700)));
+    expect(keptAt(unseen, 13_700)).toMatchObject({
+      holder: 'b',
+      until: 38_700,
+      othersUntil: NEVER,
+    });
+  });
+
+  test('may have been renewed although the holder that the Lease got instead has released it', () => {
+    const heldByX = makeLease('x').renewedAt(2000).with({ isRenewedByParticipant: true });
+    const released = makeInput()
+      .sees(makeLease('').releasedAt(-60_000), 0)
+      .remembers({ grantOnItsWay: grantTo('b', 1000) })
+      .sees(heldByX, 2000)
+      .sees(makeLease().releasedAt(3000).with({ isReleasedByParticipant: true }), 3000);
+    expect([...released.build().memory.withdrawals.keys()]).toEqual(['x']);
+    expect(keptAt(released, 3000)).toMatchObject({ holder: 'b', until: 17_000 });
+  });
+
+  test('may have been renewed before the Lease was deleted, and made anew for its former holder', () => {
+    const grant = { ...grantTo('b', 15_000), leaseDurationSeconds: 30 };
+    const create = { kind: 'CreateLease', strategy: OLDEST, grant } as const;
+    const { memory } = recordFailure(recordSending(led.build(), create, 15_000), create, 15_000, 15_100);
+    const anew = led
+      .remembers(memory)
+      .sees(renewedBy('a', 16_000).with({ uid: 'other' }), 16_500)
+      .sees(renewedBy('a', 17_000).with({ uid: 'other' }), 17_000);
+    expect(beliefOf(allBeliefs(anew.build().memory), 'b')).toMatchObject({
+      renewedAt: 16_500,
+      durationMs: 30_000,
+    });
   });
 
   test('that is repeated again and again reserves the Lease for no longer than one', () => {
@@ -474,6 +617,11 @@ describe('a release by a former holder that did not notice its loss (rule 8)', (
       doubtedUntil: 46_000,
     },
     {
+      name: 'after a confirmed grant of ours that was seen only together with its first renewal',
+      input: confirmedTo('b', 15_000, led).sees(renewedBy('b', 16_000, 1), 16_000),
+      doubtedUntil: 30_000,
+    },
+    {
       name: 'after a grant of the built-in, which sets no acquireTime and counts no transition',
       input: led.sees(renewedBy('b', 15_000).lasting(5).with({ acquireTime: undefined }), 15_000),
       doubtedUntil: 45_000,
@@ -553,6 +701,79 @@ describe('a release by a former holder that did not notice its loss (rule 8)', (
     expect(isBelieved(makeInput().sees(renewedBy('b', 60_000), 60_000), 61_000, 0)).toBe(true);
   });
 
+  describe('is written by a participant, and a list shows it', () => {
+    const released = makeLease().releasedAt(15_500).with({ isReleasedByParticipant: true });
+    const elector = makeInput().sees(renewedBy('a', 100), 100);
+
+    test.each<{ name: string; input: InputBuilder; coordinatingSince: number; want: boolean }>([
+      { name: 'a participant', input: participant, coordinatingSince: 10_000, want: true },
+      { name: 'no participant', input: elector, coordinatingSince: 10_000, want: false },
+      {
+        name: 'no participant, but we have coordinated since then',
+        input: elector,
+        coordinatingSince: -1,
+        want: true,
+      },
+      {
+        name: 'no participant, and renewed its grant with the same renewTime',
+        input: makeInput()
+          .remembers({ grantOnItsWay: grantTo('a', 0) })
+          .sees(grantedTo('a', 0, 0), 0)
+          .sees(makeLease('a').with({ resourceVersion: 'renewed' }), 0),
+        coordinatingSince: 10_000,
+        want: false,
+      },
+    ])(
+      'it may be by a holder of another coordinator, unless the last seen holder was $name',
+      ({ input, coordinatingSince, want }) => {
+        const seen = input.sees(released, 16_000, true, coordinatingSince);
+        expect(seen.build().memory.withdrawals.has('a')).toBe(want);
+        expect(keptAt(seen, 16_000)).toEqual(
+          want ? undefined : { holder: 'a', from: 16_000, until: 31_000, othersUntil: 31_000 },
+        );
+      },
+    );
+  });
+
+  test.each<{ name: string; grown: number; isParticipants: boolean; othersUntil: number | undefined }>([
+    {
+      name: 'is that of a participant, if the number is that of the grant',
+      ...{ grown: 0, isParticipants: true, othersUntil: undefined },
+    },
+    {
+      name: 'is that of a participant, if its first renewal has increased the number',
+      ...{ grown: 1, isParticipants: true, othersUntil: undefined },
+    },
+    {
+      name: 'is that of an unseen participant, if the number has grown further: that one leads no longer',
+      ...{ grown: 2, isParticipants: true, othersUntil: NEVER },
+    },
+    {
+      name: 'is that of an unseen participant, and another unseen holder may lead, if the number has grown by 3',
+      ...{ grown: 3, isParticipants: true, othersUntil: 31_000 },
+    },
+    {
+      name: 'is that of another elector, if the number is that of the grant',
+      ...{ grown: 0, isParticipants: false, othersUntil: undefined },
+    },
+    {
+      name: 'is not that of another elector, and an unseen holder may lead, if the number has grown',
+      ...{ grown: 1, isParticipants: false, othersUntil: 31_000 },
+    },
+  ])('after a grant of ours $name', ({ grown, isParticipants, othersUntil }) => {
+    const released = makeLease()
+      .releasedAt(15_900)
+      .with({ leaseTransitions: 1 + grown, ...(isParticipants && { isReleasedByParticipant: true }) });
+    const seen = makeInput()
+      .remembers({ grantOnItsWay: grantTo('b', 15_000) })
+      .sees(grantedTo('b', 15_000), 15_000)
+      .sees(released, 16_000);
+    expect(seen.build().memory.withdrawals.has('b')).toBe(othersUntil === undefined);
+    expect(keptAt(seen, 16_000)).toEqual(
+      othersUntil === undefined ? undefined : { holder: 'b', from: 16_000, until: 31_000, othersUntil },
+    );
+  });
+
   test('in a list after a gap was written at any time since the last seen renewal', () => {
     const granted = led
       .remembers({ grantOnItsWay: grantTo('b', 15_000) })
@@ -592,13 +813,33 @@ describe('a release by a former holder that did not notice its loss (rule 8)', (
   });
 });
 
-test('a holder that was written without a transition gets its own number (rule 12)', () => {
-  const led = makeInput()
-    .sees(renewedBy('b', 0, 2), 0)
-    .sees(renewedBy('a', 1000, 2).lasting(15), 1000);
-  const input = led.candidates(candidateOf('a').pingedAt(15_500).renewedAt(15_600));
-  const { actions } = decideElection(input.build(), makeNow(16_000));
-  expect(actions).toMatchObject([{ change: { kind: 'grant', leaseTransitions: 3, grant: { holder: 'a' } } }]);
+describe('a holder that gets its expired Lease again (rule 7)', () => {
+  const seen = (...records: readonly (readonly [holder: string, at: number, transitions: number])[]) =>
+    records.reduce((input, record) => input.sees(renewedBy(...record), record[1]), makeInput());
+
+  test.each([
+    {
+      name: 'its own number, if it took the Lease with a transition',
+      input: seen(['b', 0, 2], ['a', 1000, 3]),
+      want: 3,
+    },
+    { name: 'its own number after a renewal', input: seen(['a', 0, 2], ['a', 1000, 2]), want: 2 },
+    {
+      name: 'a new number, if it was written without a transition',
+      input: seen(['b', 0, 2], ['a', 1000, 2]),
+      want: 3,
+    },
+    {
+      name: 'a new number, if it was written without a transition, and has renewed since',
+      input: seen(['b', 0, 2], ['a', 1000, 2], ['a', 2000, 2], ['a', 3000, 2]),
+      want: 3,
+    },
+  ])('gets $name', ({ input, want }) => {
+    const awake = input.candidates(candidateOf('a').pingedAt(19_500).renewedAt(19_600));
+    expect(decideElection(awake.build(), makeNow(20_000)).actions).toMatchObject([
+      { change: { kind: 'grant', leaseTransitions: want, grant: { holder: 'a' } } },
+    ]);
+  });
 });
 
 describe('a process that begins to watch does not know what happened before (rule 8)', () => {

@@ -143,6 +143,21 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 9000,
     },
     {
+      name: 'deleted when its holder has renewed a grant of the built-in, which sets no acquireTime, for less',
+      input: makeInput()
+        .sees(makeLease('holder').with({ acquireTime: undefined }), -1000)
+        .sees(makeLease('holder').renewedAt(2000).with({ acquireTime: undefined }), 2000)
+        .sees(undefined, 4000),
+      want: 14_000,
+    },
+    {
+      name: 'deleted when its holder is a participant that takes it up for less',
+      input: makeInput()
+        .sees(makeLease('holder').lasting(5).with({ isRenewedByParticipant: true }), 0)
+        .sees(undefined, 4000),
+      want: 9000,
+    },
+    {
       name: 'deleted and created again without a holder',
       input: makeInput()
         .sees(renewed, 0)
@@ -178,6 +193,13 @@ describe('no other candidate gets a Lease before the time of its holder is over 
         .sees(makeLease('holder').lasting(10), 0)
         .sees(renewed.heldBy('').renewedAt(4000), 5000),
       want: 20_000,
+    },
+    {
+      name: 'emptied after an unseen holder had prolonged it to a minute',
+      input: makeInput()
+        .sees(renewed, 0)
+        .sees(renewed.lasting(60).heldBy('').with({ leaseTransitions: 1 }), 4000),
+      want: 64_000,
     },
     {
       name: 'emptied after its holder had prolonged it to a minute, unseen',

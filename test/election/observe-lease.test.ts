@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { beliefOf, reservationFor } from '../../src/election/beliefs.ts';
+import { beliefOf, leadsUntil, reservationFor, UNKNOWN_HOLDER } from '../../src/election/beliefs.ts';
 import {
   allBeliefs,
   expiryOf,
@@ -8,11 +8,13 @@ import {
   isProvisional,
   recordGrantAnswered,
 } from '../../src/election/lease-memory.ts';
+import { FENCE } from '../../src/election/model.ts';
 import {
   type InputBuilder,
   type LeaseBuilder,
   makeInput,
   makeLease,
+  makeUnrenewedGrant,
   OLDEST,
   wallAt,
 } from '../support/election-builders.ts';
@@ -198,6 +200,73 @@ describe('a release that may be by a former leader is doubted (rule 8)', () => {
   });
 });
 
+describe('leaseTransitions counts holders that this process has not seen (rule 8)', () => {
+  const before = makeInput()
+    .sees(renewedBy('a', 0).lasting(15), 0)
+    .sees(renewedBy('a', 1000).lasting(15), 1000);
+  const granted = before.remembers({ unrenewedGrant: makeUnrenewedGrant('b', 20_000, 'granted') });
+  const byParticipant = { isRenewedByParticipant: true } as const;
+  const at = 20_500;
+
+  test.each<{ name: string; input: InputBuilder; lease: LeaseBuilder; want: number; until?: number }>([
+    { name: 'A renewal', input: before, lease: renewedBy('a', at), want: 0 },
+    // A participant that begins a term writes a new number (rule 15).
+    {
+      name: 'A renewal by a participant',
+      input: before,
+      lease: renewedBy('a', at).with(byParticipant),
+      want: 1,
+    },
+    {
+      name: 'A grant of another replica',
+      input: before,
+      lease: grantedTo('b', at).with({ isUnrenewedGrant: true }),
+      want: 1,
+      // That replica has waited until no former holder could lead.
+      until: at,
+    },
+    { name: 'A fence', input: before, lease: grantedTo(FENCE, at), want: 1 },
+    { name: 'Our grant, seen with its first renewal,', input: granted, lease: renewedBy('b', at), want: 1 },
+    {
+      name: 'Our grant, seen with its first renewal by a participant,',
+      input: granted,
+      lease: renewedBy('b', at).with(byParticipant),
+      want: 2,
+    },
+  ])('$name increases it by up to $want', ({ input, lease, want, until = at + 15_000 }) => {
+    const unseenAfter = (leaseTransitions: number) => {
+      const { memory } = input.sees(lease.with({ leaseTransitions }), at).build();
+      const unseen = beliefOf(memory.beliefs, UNKNOWN_HOLDER);
+      return unseen && leadsUntil(unseen);
+    };
+    expect(unseenAfter(want)).toBeUndefined();
+    expect(unseenAfter(want + 1)).toBe(until);
+  });
+});
+
+describe('a fence (rule 14)', () => {
+  const fence = (seconds: number, at = 0) => grantedTo(FENCE, at).lasting(seconds);
+
+  test('that has expired neither disturbs the next holder, nor tells how long holders lead', () => {
+    const granted = makeInput()
+      .sees(fence(60), 0)
+      .remembers({ grantOnItsWay: { ...grant, renewTime: wallAt(60_000) } })
+      .sees(grantedTo('b', 60_000).with({ leaseTransitions: 1 }), 60_000);
+    expect(keptAt(granted.sees(undefined, 61_000), 61_000)).toMatchObject({ holder: 'b', until: 76_000 });
+    const renewed = granted.sees(renewedBy('b', 62_000).with({ leaseTransitions: 1 }), 62_000);
+    const released = renewed.sees(makeLease().releasedAt(63_000).with({ leaseTransitions: 1 }), 63_000);
+    expect(keptAt(released, 63_000)).toBeUndefined();
+    expect([...released.build().memory.withdrawals.keys()]).toEqual(['b']);
+  });
+
+  test('lasts for its whole duration although another client shortens it', () => {
+    const shortened = makeInput()
+      .sees(fence(60), 0)
+      .sees(fence(1).with({ resourceVersion: '2' }), 5000);
+    expect(expiryOf(shortened.build().memory)).toBeGreaterThanOrEqual(60_000);
+  });
+});
+
 describe('a reservation (rule 8)', () => {
   const deleted = makeInput()
     .sees(makeLease('a').lasting(30), 0)
@@ -282,6 +351,14 @@ describe('a reservation (rule 8)', () => {
   });
 });
 
+test('a holder that releases the Lease has yielded to its last preferredHolder', () => {
+  const asked = makeInput()
+    .sees(makeLease('a').preferring('c'), 0)
+    .sees(makeLease('a').preferring('b'), 1000);
+  const released = asked.sees(makeLease().releasedAt(2000).with({ isReleasedByParticipant: true }), 2000);
+  expect(released.build().memory.yieldedTo).toBe('b');
+});
+
 test('a Lease without a holder is released by none', () => {
   const { memory } = makeInput().sees(makeLease(''), 0).sees(makeLease().releasedAt(1000), 1000).build();
   expect(memory.withdrawals.size).toBe(0);
@@ -297,9 +374,25 @@ describe('a candidate that lets its grants expire is no longer held back (rule 7
     { name: 'with its first renewal', lease: renewedBy('a', 1000), want: true },
     { name: 'not with a grant by another coordinator', lease: grantedTo('a', 1000), want: false },
     { name: 'not with a change by another client', lease: makeLease('a').lasting(20), want: false },
+    {
+      name: 'not when another client removes its renewTime',
+      lease: makeLease('a').with({ renewTime: undefined }),
+      want: false,
+    },
     { name: 'not with a renewal by another holder', lease: renewedBy('b', 1000), want: false },
   ])('$name', ({ lease, want }) => {
     expect(lapsed.sees(lease, 1000).build().memory.lapses.has('a')).toBe(!want);
+  });
+
+  test('and other candidates stay held back then', () => {
+    const lapse = { count: 2, lastAt: 0 };
+    const both = lapsed.remembers({
+      lapses: new Map([
+        ['a', lapse],
+        ['b', lapse],
+      ]),
+    });
+    expect([...both.sees(renewedBy('a', 1000), 1000).build().memory.lapses.keys()]).toEqual(['b']);
   });
 });
 
