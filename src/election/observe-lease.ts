@@ -173,8 +173,10 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // supposeGrants() has added a belief for the holder of our own grant. A Lease without renewTime had no holder.
-    const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
+    // A new Lease without renewTime has never had a holder.
+    const isUnheld = !isSameLease && lease.renewTime === undefined;
+    // supposeGrants() has added a belief for the holder of our own grant.
+    const isKnown = memory.unrenewedGrant !== undefined || isUnheld;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
     return isKnown || !isRenewed || isReleased ? next : withUnknown(next, at, at, written.durationMs);

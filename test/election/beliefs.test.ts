@@ -124,6 +124,16 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
       lease: makeLease('').with({ uid: 'other' }).renewedAt(14_000),
       want: 31_000,
     },
+    {
+      name: 'deleted and made anew without renewTime, for another controller to grant',
+      lease: makeLease('').with({ uid: 'other', renewTime: undefined }),
+      want: undefined,
+    },
+    {
+      name: 'emptied, together with its renewTime',
+      lease: makeLease('').lasting(15).with({ renewTime: undefined }),
+      want: 31_000,
+    },
   ])('may have held a Lease that was empty before and is empty again: $name', ({ lease, want }) => {
     const empty = makeInput().sees(makeLease('').releasedAt(-60_000).with({ leaseTransitions: 1 }), -60_000);
     const again = lease.with({ leaseTransitions: 2 });
