@@ -67,8 +67,8 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
 }
 
 /**
- * Yields the lives with a uid in `unknown` that overlapped with another life for OVERLAP_MS. Does not compare each life
- * with each other life, because there may be thousands.
+ * Of the lives whose uid is in `unknown`, yields those that overlapped with another life for OVERLAP_MS. There may be
+ * thousands of lives, so does not compare every pair.
  */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = lives.toSorted((a, b) => b.heardAt - a.heardAt);
