@@ -82,7 +82,7 @@ function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string
       oldestAt = Math.min(oldestAt, other.createdAt);
     }
     // If `life` is the oldest, the second oldest must have existed for OVERLAP_MS at the last renewal of `life`.
-    // Otherwise, an older candidate exists, and the check is always true, because each life lasts at least OVERLAP_MS.
+    // If `life` is not the oldest, the check is always true, because each life lasts at least OVERLAP_MS.
     if (unknown.has(life.uid) && secondOldestAt <= life.heardAt - OVERLAP_MS) yield life;
   }
 }

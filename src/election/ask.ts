@@ -43,7 +43,7 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 /**
  * Returns a comparison that sorts contenders by their strategy, best first. If they would elect no leader, compares
  * only binaryVersions, because the highest binaryVersion selects the strategy. Of equal contenders, the last holder
- * comes last, because it has just missed its renewals, and the others come in the order of their latest renewals.
+ * comes last, because it has just missed its renewals. Of the others, the one with the latest renewal comes first.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(contenders.map(({ candidate }) => candidate));

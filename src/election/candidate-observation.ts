@@ -30,7 +30,7 @@ export interface CandidateObservation {
   readonly uid: string;
   /**
    * When this process first saw the candidate, if it was created during our watch. Otherwise, the time of its creation;
-   * -Infinity if creationTimestamp is missing or in the future (rule 6).
+   * -Infinity if creationTimestamp is missing or too far in the future (rule 6).
    */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
@@ -151,7 +151,7 @@ export function recordPingDelivered(
   const { ping, collection } = observation;
   if (ping?.sentAt !== sentAt) return observation;
   const delivered = { ...ping, deliveredAt: at };
-  // If this process saw the candidate's answer before the server's confirmation, the collection has ended.
+  // Count only collection pings. If this process has already seen the candidate's answer, the collection has ended.
   if (ping.purpose !== 'collection' || ping.ackedAt !== undefined) return { ...observation, ping: delivered };
   const { pings = 0, firstAt = at } = collection ?? {};
   return { ...observation, ping: delivered, collection: { pings: pings + 1, firstAt, lastAt: at } };

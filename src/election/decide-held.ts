@@ -251,7 +251,7 @@ function decideUnaware(view: HeldView, preferred: Standing, strategy: string): V
   };
 }
 
-/** Returns the change that makes the fence the holder. It lasts until no former holder can believe that it leads. */
+/** Returns the change that makes the fence the holder until no former holder can believe that it leads. */
 function fence({ at, now, input: { memory }, tenure: { lease } }: HeldView): LeaseChange {
   const { record } = memory;
   const { until = at } = reservationFor(blockingBeliefs(memory), at) ?? {};
@@ -301,7 +301,7 @@ function decideProvisional(view: HeldView): Verdict | undefined {
   return { reason: 'GrantRevised', actions: grantTo(view, outcome, isLate ? 'holderLate' : 'holderWorse') };
 }
 
-/** Pings other candidates shortly before the time limit to take up a grant, and the holder after it (rule 12). */
+/** Pings other candidates shortly before the time limit of a grant, and its holder after this limit (rule 12). */
 function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional || verdict.reason === 'GrantRevised') return verdict;

@@ -64,7 +64,7 @@ export interface LeaseMemory {
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant, while its holder has not renewed it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
-  /** Our last first grant and its revisions: the number of these grants, and the time of the first one (rule 12). */
+  /** `count`: number of grants, the first grant and its revisions. `since`: time of the first grant (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
   /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up in time (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
@@ -108,7 +108,7 @@ export interface Grant {
   readonly renewTime: MicroTime;
   readonly former: string | undefined;
   readonly leaseDurationSeconds: number;
-  /** True if `former` has not taken up its grant, or not in time. So `former` never led by that grant. */
+  /** True if `former` has not taken up its grant in time, so that it never led by this grant. */
   readonly hasFormerLapsed: boolean;
   /** Why this grant replaces a provisional grant to `former` (rule 12); undefined if it does not. */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
