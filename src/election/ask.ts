@@ -95,7 +95,7 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
 const MAX_ASKED = 64;
 const ROUND_BACKOFF_CAP_MS = 60_000;
 
-/** If a round is due, returns its silent candidates: those whose last ping is the oldest (rule 3). */
+/** If a round is due, returns the silent candidates to ping in it: those whose last ping is the oldest (rule 3). */
 export function reviveSome(view: View): readonly Standing[] {
   if (!isRoundDue(view)) return [];
   const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(

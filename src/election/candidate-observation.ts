@@ -122,7 +122,7 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/** Returns the age of renewTime at the creation plus 1 s, the precision of creationTimestamp; Infinity if unknown. */
+/** Returns the age of renewTime at the creation in ms, plus the precision of creationTimestamp; Infinity if unknown. */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
   return Number(creationTimestamp - renewTime) / 1000 + 1000;

@@ -57,7 +57,7 @@ function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
 
 const ORDER: readonly Action['kind'][] = ['CreateLease', 'UpdateLease', 'PingCandidate', 'DeleteCandidate'];
 
-/** Adds the housekeeping and the pings to twins to a verdict. Keeps one write per candidate, and sorts the actions. */
+/** Completes a verdict with housekeeping and with pings to twins. Keeps one write per candidate. Sorts the actions. */
 export function toDecision(
   view: View,
   verdict: Verdict,

@@ -40,9 +40,9 @@ export interface CoordinatorLockOptions {
  * Deadline of each write that needs the lock, in ms.
  *
  * This invariant keeps two coordinators from acting at once (rule 10): a write begins at most 10 s after the holder
- * sent its last successful renewal, and ends within this deadline. For other replicas, the
- * lock expires 15 s after they saw this renewal, so more than 15 s after it was sent. The last write ends earlier, even
- * if one clock is 5 % slow and the other 5 % fast: (10 s + 3.5 s) / 0.95 < 15 s / 1.05.
+ * sent its last successful renewal, and ends within this deadline. For other replicas, the lock expires 15 s
+ * after they saw this renewal, so more than 15 s after it was sent. The last write ends earlier, even if one clock is
+ * 5 % slow and the other 5 % fast: (10 s + 3.5 s) / 0.95 < 15 s / 1.05.
  */
 export const LONGEST_WRITE_MS = 3500;
 
