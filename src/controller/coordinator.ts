@@ -162,10 +162,9 @@ const KEEP_OPEN_REQUEST = {
 } as const;
 
 /**
- * Keeps connections open until `signal` aborts: sends a small request on each idle connection. If many Leases lose
- * their leaders at once, opening connections would cost more than all the writes: a TLS handshake takes several times
- * as long as a write. A write never waits for these requests: if they use all connections, the write aborts one of
- * them.
+ * Sends a small request on each idle connection from time to time, until `signal` aborts, so that connections stay
+ * open. If many Leases lose their leaders at once, opening connections would take several times as long as the writes.
+ * If these requests use all connections, a write aborts one of them.
  */
 export async function keepConnectionsOpen(
   client: Pick<KubernetesClient, 'request'>,

@@ -39,9 +39,8 @@ type ObservedNamespace = Readonly<{ name: string; isAsking: boolean }>;
 
 /**
  * Watches Pods for proof that a holder has ended, and Namespaces for the annotation that asks for this proof about
- * plain electors (rule 17). Elections do not wait for these watches: until the Pod of a holder is cached, its Lease
- * expires as usual. If the coordinator is limited to some `namespaces`, it has no permission to watch Namespaces, so
- * only the annotations of Leases count.
+ * plain electors (rule 17). Elections do not wait for these watches. If the coordinator is limited to some
+ * `namespaces`, it has no permission to watch Namespaces, so only the annotations of Leases count.
  */
 export class EvidenceWatch {
   readonly #parts: EvidenceWatchParts;

@@ -191,8 +191,8 @@ export class ElectionController {
   }
 
   /**
-   * Returns when the watch that has been silent for the longest time last received data; undefined until every watch
-   * has received data. A missing source of candidates counts as silent since its loss (rule 13).
+   * Returns the earliest of the times at which the watches last received data; undefined until every watch has
+   * received data. A missing source of candidates counts as silent since its loss (rule 13).
    */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
@@ -269,7 +269,7 @@ export class ElectionController {
       this.#records.hasCandidates(key) ||
       object.isPreferredHolderOurs ||
       (!isRenewal && this.#records.isAskingForEvidence(key));
-    // Skip the objects of the first list: when that list ends, every Lease is enqueued.
+    // Skip the objects of the first list: when that list ends, `#enqueueAll` adds their Leases.
     if (isRelevant && !isRoutine && !initial) this.scheduler.add(key);
   }
 

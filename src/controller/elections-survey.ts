@@ -128,8 +128,8 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 /**
  * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero: the leader has
  * released the Lease, and all other candidates (`present`) ended within the grace period. False if redundant candidates
- * (`lost`) stopped answering long before the release, and only the leader was left at the release: these candidates
- * were not stopped, but hang.
+ * (`lost`) stopped answering long before the release, and only the leader was left: such candidates were not stopped,
+ * but hang.
  */
 function hasShutDown(
   left: readonly Standing[],

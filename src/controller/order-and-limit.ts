@@ -82,8 +82,7 @@ const MIN_LIMIT = 8;
 
 /**
  * The share of the current limit that requests of each urgency may use, so that more urgent requests find a free slot.
- * Grants are not limited by the current limit, only by its maximum: grants are few, and Leases without a leader wait
- * for them.
+ * Grants may always use the maximum of the limit: they are few, and Leases without a leader wait for them.
  */
 const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
   preference: 1,

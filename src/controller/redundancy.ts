@@ -67,8 +67,8 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
 }
 
 /**
- * Yields the lives with a uid in `unknown` that overlapped with another life for OVERLAP_MS. Does not compare each life
- * with each other life, because there may be thousands.
+ * Of the lives whose uid is in `unknown`, yields those that overlapped with another life for OVERLAP_MS. There may be
+ * thousands of lives, so does not compare every pair.
  */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = lives.toSorted((a, b) => b.heardAt - a.heardAt);
@@ -82,7 +82,7 @@ function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string
       oldestAt = Math.min(oldestAt, other.createdAt);
     }
     // If `life` is the oldest, the second oldest must have existed for OVERLAP_MS at the last renewal of `life`.
-    // Otherwise, an older candidate exists, and the check is always true, because each life lasts at least OVERLAP_MS.
+    // If `life` is not the oldest, the check is always true, because each life lasts at least OVERLAP_MS.
     if (unknown.has(life.uid) && secondOldestAt <= life.heardAt - OVERLAP_MS) yield life;
   }
 }

@@ -1,7 +1,7 @@
 import type { Reason } from '../election/decision.ts';
 import type { Lease, LeaseCandidate, Priority } from '../election/model.ts';
 
-/** Reasons of a decision after which a renewal by the holder needs no new decision: one is already scheduled. */
+/** Reasons of a decision after which a renewal by the holder needs no decision: the next one is already scheduled. */
 export const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
 /** Whether the change is only a renewal by the holder: the other fields that decisions depend on are the same. */
@@ -22,8 +22,8 @@ export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean 
 
 /**
  * Returns what has changed in a candidate. Ignores fields that elections do not use.
- * - `ping`: only the pingTime has changed.
- * - `renewal`: only the renewTime has changed, or the renewTime and the pingTime.
+ * - `ping`: at most the pingTime has changed.
+ * - `renewal`: the renewTime has changed, and at most the pingTime in addition.
  * - `other`: the candidate is new, or a field that affects elections has changed.
  */
 export function candidateChange(

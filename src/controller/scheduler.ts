@@ -80,10 +80,9 @@ const BURST_MS = 1000;
 const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
- * Decides on Leases, and sends the writes of the decisions. A Lease is due after a change, or at the time that its last
- * decision gave. The scheduler takes one due Lease after the other, makes a decision, and sends the actions for which
- * it has free slots. Without a free slot, the Lease waits, ordered by urgency (rule 9). Each answer to a write frees a
- * slot for the most urgent waiting Lease. It also makes the Lease of the write due again.
+ * Decides on Leases, one after the other, and sends the actions of the decisions. A Lease is due after a change, after
+ * the answer to one of its writes, and at the time that its last decision gave. If no slot is free for an action, the
+ * Lease waits. A slot that becomes free goes to the most urgent waiting Lease (rule 9).
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -276,7 +275,7 @@ export class Scheduler {
 
   /**
    * Ends the wait for the cache to show the last write. If the watch has missed this write, lists the objects again. If
-   * the Lease is missing then, also records that a holder may lead unseen.
+   * the cache has no such Lease, also records that a holder may lead unseen.
    */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;
@@ -313,7 +312,7 @@ export class Scheduler {
     }
   }
 
-  /** Reports and records a decision, but only before its first action is sent. A dry run records nothing. */
+  /** Reports and records a decision, unless some of its actions are already sent. A dry run records nothing. */
   #report(key: LeaseKey, { decision, input, actions }: Pending): void {
     if (actions.length < decision.actions.length) return;
     const { observe, records, clock } = this.#parts;
@@ -335,7 +334,7 @@ export class Scheduler {
     entry.waitsSince = undefined;
   }
 
-  /** Sends an action. Afterwards, waiting Leases get the free slot, and the action's Lease is due unless it waits. */
+  /** Sends an action. Then gives its slot to a waiting Lease, and makes the action's Lease due if it does not wait. */
   async #send(sender: SenderParts, key: LeaseKey, action: Action, pending: Pending): Promise<void> {
     const end = this.room.begin(key);
     end(await sendAction(sender, key, action, pending.decision, pending.input));

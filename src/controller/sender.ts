@@ -65,7 +65,7 @@ export async function sendAction(
     return true;
   } catch (error) {
     // The server may reject every ping to a candidate, for example as invalid. Count a rejected ping as delivered, so
-    // that the candidate becomes unresponsive. Otherwise, the election would wait for its answer forever.
+    // that the candidate becomes unresponsive. Otherwise, the election would wait for the answer forever.
     const isDelivered = action.kind === 'PingCandidate' && hasStatus(error, 400, 403, 413, 422);
     const record = isDelivered ? recordSuccess : recordFailure;
     record(records, key, action, sentAt, clock.now());

@@ -15,7 +15,7 @@ interface TakeOverParts {
 
 /** Maximum wait until the watch shows our own lock, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/** The holder of a Lease that was created and deleted before a list may lead for this time after the list, in ms. */
+/** A Lease may be created and deleted unseen before a list. Its holder may lead for this time after the list, in ms. */
 const RELISTED_LATELY_MS = 60_000;
 
 /**

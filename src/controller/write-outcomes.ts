@@ -91,10 +91,9 @@ const EXPECTATION_MS = 10_000;
 const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 
 /**
- * Blocks writes to a Lease or candidate until the cache shows the result of the last write (rule 8), and during the
- * backoff after failures. A blocked Lease gets no decisions. Every write is based on one resourceVersion of the object.
- * After a success or a conflict, the object has another resourceVersion. So the cache is up to date as soon as it shows
- * any other resourceVersion.
+ * Blocks writes to a Lease or candidate during the backoff after failures, and until the cache shows the result of the
+ * last write (rule 8). A blocked Lease gets no decisions. After a success or a conflict, the object has another
+ * resourceVersion than the one that the write named. So the cache is up to date as soon as it shows any other one.
  */
 export class WriteGate {
   readonly #clock: Clock;

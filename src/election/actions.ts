@@ -7,7 +7,7 @@ import { notesWith } from './notes.ts';
 import type { Leader } from './outcome.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
-/** Maximum number of contenders to ping, and of housekeeping actions, in one decision. Keeps the decision short. */
+/** In one decision: maximum number of contenders to ping, and also of housekeeping actions. Keeps decisions short. */
 export const MAX_ASKED_AT_ONCE = 5000;
 
 export function pingEach(view: View, standings: readonly Standing[], purpose: PingPurpose): PingCandidate[] {
@@ -21,7 +21,7 @@ export function pingTo({ now }: View, standing: Standing, purpose: PingPurpose):
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
-/** Removes a preferredHolder that a coordinator of this project set: it keeps the holder from renewing (rule 7). */
+/** Removes a preferredHolder that a coordinator of this project set. Until then, the holder does not renew (rule 7). */
 export function removeOwnPreference(view: View): Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
@@ -56,7 +56,7 @@ export function nameStrategy(view: View, strategy: string): Action[] {
   return updateLease(view.input, lease, change);
 }
 
-/** Maximum of int32. The server refuses a larger number, so the Lease would never get a holder again. */
+/** Maximum of int32. The server would refuse every grant with a larger number. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 /** Returns the write that grants the Lease. The caller has checked that no other holder may lead (rule 8). */
@@ -89,7 +89,7 @@ export function grantTo(view: View, { leader, strategy }: Leader, revises?: Gran
   return updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy });
 }
 
-/** Increases leaseTransitions, unless the Lease names `holder` and no other holder had this number (rule 7). */
+/** Increases leaseTransitions, unless the Lease names `holder` and no other holder had the same value (rule 7). */
 export function transitionsTo(holder: string, lease: Lease, isNumberShared = false): number {
   const { holderIdentity, leaseTransitions } = lease;
   const isAgain = holderIdentity === holder && !isNumberShared;

@@ -41,9 +41,9 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 }
 
 /**
- * Returns a comparison of contenders by their strategy, best first. If they would elect no leader, compares only their
- * binaryVersions, because the highest binaryVersion selects the strategy. Among equal contenders, the last holder comes
- * last, because it has just missed its renewals. Then the latest renewal comes first.
+ * Returns a comparison that sorts contenders by their strategy, best first. If they would elect no leader, compares
+ * only binaryVersions, because the highest binaryVersion selects the strategy. Of equal contenders, the last holder
+ * comes last, because it has just missed its renewals. Of the others, the one with the latest renewal comes first.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(contenders.map(({ candidate }) => candidate));
@@ -63,7 +63,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     byName(a, b);
 }
 
-/** True if both candidates have the same versions and priority. Most have, so this check avoids slow comparisons. */
+/** True if both candidates have the same versions and priority. Most candidates do. Avoids slow comparisons. */
 function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
   return (
     a.binaryVersion === b.binaryVersion &&
@@ -95,7 +95,7 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
 const MAX_ASKED = 64;
 const ROUND_BACKOFF_CAP_MS = 60_000;
 
-/** Returns the silent candidates to ping if a round is due: those whose last ping is the oldest (rule 3). */
+/** If a round is due, returns the silent candidates to ping in it: those whose last ping is the oldest (rule 3). */
 export function reviveSome(view: View): readonly Standing[] {
   if (!isRoundDue(view)) return [];
   const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(

@@ -11,7 +11,7 @@ export interface Belief {
   /** The latest moment at which the holder may have renewed the Lease, according to this process. */
   readonly renewedAt: Instant;
   readonly durationMs: number;
-  /** False if `durationMs` may be that of a grant. The holder's own duration may then be longer. */
+  /** False if `durationMs` may be from a grant. The holder's own duration may then be longer. */
   readonly isOwnDuration: boolean;
   /** True for a participant and for the fence: they never empty the Lease of another holder (rule 15). */
   readonly isParticipant: boolean;
@@ -73,7 +73,7 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
   const isLonger = !known || leadsUntil(belief) > leadsUntil(known);
-  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that earlier answers count.
+  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt: answers to earlier pings count.
   const longer = isLonger ? { ...belief, lostAt: known?.lostAt ?? belief.lostAt } : known;
   return [...withoutBelief(beliefs, belief.holder), longer];
 }
@@ -115,7 +115,7 @@ export function lastLoser(beliefs: Beliefs): string | undefined {
   return last;
 }
 
-/** True if another client-go elector may release the Lease of `holder`, because it has not noticed its own loss. */
+/** True if a former holder may release the Lease of `holder`, because it has not noticed that it lost the Lease. */
 export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): boolean {
   const others = withoutBelief(beliefs, holder);
   return others.some((other) => !other.isParticipant && at < disturbsUntil(other));

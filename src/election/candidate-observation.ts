@@ -14,7 +14,7 @@ export type PingPurpose =
 
 export interface Ping {
   readonly purpose: PingPurpose;
-  /** The pingTime that the ping wrote, by the candidate's clock; undefined if a command only assumes a ping. */
+  /** The pingTime that the ping wrote, by the candidate's clock; undefined if this process did not send the ping. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /** When the server confirmed the ping and its timeout started (rule 9); undefined before. */
@@ -30,7 +30,7 @@ export interface CandidateObservation {
   readonly uid: string;
   /**
    * When this process first saw the candidate, if it was created during our watch. Otherwise, the time of its creation;
-   * -Infinity if creationTimestamp is missing or in the future (rule 6).
+   * -Infinity if creationTimestamp is missing or too far in the future (rule 6).
    */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
@@ -113,7 +113,7 @@ function firstSight(
   };
 }
 
-/** How far the server's clock may be ahead of ours, in ms. If it is further ahead, the candidate counts as old. */
+/** How far creationTimestamp may be in our future, in ms: clocks differ. Beyond that, the candidate counts as old. */
 const CLOCK_TOLERANCE_MS = 2000;
 
 function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: Now): Instant {
@@ -122,7 +122,7 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/** Returns the age of renewTime at the creation, in ms; Infinity if unknown. Adds 1 s: creationTimestamp is inexact. */
+/** Returns the age of renewTime at the creation in ms, plus the precision of creationTimestamp; Infinity if unknown. */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
   return Number(creationTimestamp - renewTime) / 1000 + 1000;
@@ -151,7 +151,7 @@ export function recordPingDelivered(
   const { ping, collection } = observation;
   if (ping?.sentAt !== sentAt) return observation;
   const delivered = { ...ping, deliveredAt: at };
-  // If this process saw the candidate's answer before the server's confirmation, the collection has ended.
+  // Count only collection pings. If this process has already seen the candidate's answer, the collection has ended.
   if (ping.purpose !== 'collection' || ping.ackedAt !== undefined) return { ...observation, ping: delivered };
   const { pings = 0, firstAt = at } = collection ?? {};
   return { ...observation, ping: delivered, collection: { pings: pings + 1, firstAt, lastAt: at } };

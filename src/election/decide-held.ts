@@ -110,14 +110,14 @@ function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict
   return { reason: 'HolderHidden', recheckAt: [hiddenUntil] };
 }
 
-/** Does nothing if the best candidate leads under the right strategy, or if no candidate could lead. */
+/** Does nothing if the best candidate leads under the right strategy, or if no candidate can be elected. */
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder, isProvisional } = view.tenure;
   const { outlook } = view;
   if (outlook.kind === 'none') return unlessReinstated(view, 'NoLiveCandidates');
   if (outlook.kind === 'noneElectable') return unlessReinstated(view, 'NoElectableCandidates');
   if (outlook.kind !== 'leader' || outlook.leader.name !== holder) return undefined;
-  // The server has dropped the strategy of this grant. Do not write a note yet: any change of the Lease would look
+  // If the server has dropped the strategy of this grant, do not write a note yet: any change of the Lease would look
   // like the first renewal of the grant (rules 12 and 14).
   const isDropped = lease.strategy === undefined && isProvisional;
   if (lease.strategy !== outlook.strategy && !isDropped) return undefined;
@@ -243,7 +243,7 @@ function decideUnaware(view: HeldView, preferred: Standing, strategy: string): V
     record.since >= noted.since + 2 * settings.electionDurationMs;
   if (!isUnaware || !preferred.isAlive) return undefined;
   if (dropsFields) return { reason: 'HolderUnaware', actions: updateLease(input, tenure.lease, fence(view)) };
-  // Write the field first: the note may be from a former coordinator, and the server may keep the field by now.
+  // Do not fence yet, but write the field: the note may be old, and the server may no longer drop the field.
   const preferredHolder = preferred.candidate.name;
   return {
     reason: 'BetterCandidate',
@@ -251,7 +251,7 @@ function decideUnaware(view: HeldView, preferred: Standing, strategy: string): V
   };
 }
 
-/** Returns the change that gives the Lease to the fence, until no former holder can believe that it leads. */
+/** Returns the change that makes the fence the holder until no former holder can believe that it leads. */
 function fence({ at, now, input: { memory }, tenure: { lease } }: HeldView): LeaseChange {
   const { record } = memory;
   const { until = at } = reservationFor(blockingBeliefs(memory), at) ?? {};
@@ -264,12 +264,12 @@ function fence({ at, now, input: { memory }, tenure: { lease } }: HeldView): Lea
   };
 }
 
-// A grant that its holder has not taken up yet (rule 12).
+// Provisional grants: their holders have not taken them up yet (rule 12).
 
 /**
- * The second revision of a grant waits until all candidates of a starting component have appeared: ALL_STARTED_MS after
- * the first grant, or BEFORE_FIRST_LOOK_MS after the first revision if that is earlier. Until then, a client-go
- * elector has usually not read the Lease again (ADR 12).
+ * The second revision of a grant is due ALL_STARTED_MS after the first grant, or BEFORE_FIRST_LOOK_MS after the first
+ * revision, whichever is earlier. By then, all candidates of a starting component have usually appeared, and client-go
+ * electors have usually not read the Lease again (ADR 12).
  */
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
@@ -279,10 +279,10 @@ const BETWEEN_REVISIONS_MS = 300;
 const ASK_AHEAD_MS = 500;
 
 /**
- * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so the coordinator
- * replaces the grant without asking the holder to yield. A candidate that is better only by age or name is enough for
- * that. After the time limit to take up the grant, any other candidate is. The server refuses the write if the holder
- * has renewed first.
+ * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so it need not yield
+ * first. Before the time limit, only a better candidate replaces the holder, even if it is better only by age or name.
+ * After the limit, the best other candidate replaces the holder. If the holder renews before the write, the server
+ * refuses the write.
  */
 function decideProvisional(view: HeldView): Verdict | undefined {
   const { tenure, input, at } = view;
@@ -293,7 +293,7 @@ function decideProvisional(view: HeldView): Verdict | undefined {
   const isLate = at >= lateAt;
   const outcome = decideOutcome(isLate ? live.filter(({ name }) => name !== tenure.holder) : live);
   if (outcome.kind !== 'leader' || outcome.leader.name === tenure.holder) return undefined;
-  // Near the time limit, other candidates answer pings one by one. Do not revise the grant for the first of them yet:
+  // Near the time limit, other candidates answer pings one by one. Wait for the limit instead of the first answer:
   // only a revision after the limit counts as a lapse of the holder.
   const isAsking = !isLate && at >= lateAt - ASK_AHEAD_MS;
   const revisableAt = Math.max(nextRevisionAt(view), isAsking ? lateAt : Number.NEGATIVE_INFINITY);
@@ -301,7 +301,7 @@ function decideProvisional(view: HeldView): Verdict | undefined {
   return { reason: 'GrantRevised', actions: grantTo(view, outcome, isLate ? 'holderLate' : 'holderWorse') };
 }
 
-/** Pings other candidates shortly before the time limit to take up a grant, and the holder after it (rule 12). */
+/** Pings other candidates shortly before the time limit of a grant, and its holder after this limit (rule 12). */
 function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional || verdict.reason === 'GrantRevised') return verdict;

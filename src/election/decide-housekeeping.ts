@@ -77,7 +77,7 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
-/** Returns when a candidate is due for collection after its release; Infinity without a release or after a renewal. */
+/** Returns when a candidate that released the Lease is due for collection; Infinity for others and after a renewal. */
 function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
   const withdrawnAt = input.memory.withdrawals.get(candidate.name);
   if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;

@@ -170,7 +170,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
       reinstatementTime(view),
     ],
     conflict,
-    // Count a round even if it has no pings, because all parties are fresh: the pauses between rounds have to grow.
+    // Count a round even if all parties are fresh and get no pings, so that the pauses between rounds grow.
     isRound: isRoundDue(view),
   };
 }

@@ -42,7 +42,7 @@ function isLeftToThirdParty(view: View): boolean {
   return tenure.lease.holderIdentity !== undefined && !hasOwnPreference(view);
 }
 
-/** Empties the Lease of a plain elector that has provably ended (rule 17). Undefined if no evidence is asked for. */
+/** Empties the Lease of a plain elector that has provably ended (rule 17). Undefined if no annotation asks for this. */
 function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
   if (!tenure.lease || !isEvidenceAsked(input)) return undefined;
   const reason = 'PlainElector';
@@ -57,7 +57,7 @@ function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
 
 const ORDER: readonly Action['kind'][] = ['CreateLease', 'UpdateLease', 'PingCandidate', 'DeleteCandidate'];
 
-/** Adds pings to twins and the housekeeping to a verdict. Keeps one write to each candidate, and sorts the actions. */
+/** Completes a verdict with housekeeping and with pings to twins. Keeps one write per candidate. Sorts the actions. */
 export function toDecision(
   view: View,
   verdict: Verdict,

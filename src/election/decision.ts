@@ -42,7 +42,7 @@ export interface UpdateLease {
 
 /** What an UpdateLease changes. Each kind writes only the fields that its comment lists. */
 export type LeaseChange =
-  /** Writes all fields of the spec. Removes preferredHolder. */
+  /** Removes preferredHolder, and writes all other fields of the spec. */
   | {
       readonly kind: 'grant';
       readonly grant: Grant;
@@ -62,7 +62,7 @@ export type LeaseChange =
   | { readonly kind: 'release'; readonly renewTime: MicroTime }
   /** Removes preferredHolder. `hasFailed`: whether this counts as a failed preemption (rule 7). */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /** Writes strategy. If the flags below are true, also writes holderIdentity '', and removes preferredHolder. */
+  /** Writes strategy. Each flag adds a change: it adds holderIdentity '', or removes preferredHolder. */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;
@@ -82,7 +82,7 @@ export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; 
 
 export interface Decision {
   readonly reason: Reason;
-  /** In this order: the write to the Lease, because a new leader waits for it; then pings; then deletions. */
+  /** The write to the Lease comes first, because a new leader waits for it. Then come pings, then deletions. */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
   /** Until when the decision stays the same if the holder renews in time. Infinity: until any other change. */

@@ -18,8 +18,8 @@ import type { ElectionInput } from './view.ts';
 export const LONGEST_GAP_MS = 10_000;
 
 /**
- * Returns the memory with an unseen former holder that last renewed at `renewedAt`. With `before`, this holder can no
- * longer lead: its duration ends at `at`. The assumed duration is the longest of `leastMs`, the usual duration and the
+ * Returns the memory with an unknown former holder that last renewed at `renewedAt`. `before`: so early that it can no
+ * longer lead at `at`. The duration of its renewal is assumed: the longest of `leastMs`, the usual duration and the
  * durations of known holders.
  */
 export function withUnknown(
@@ -46,7 +46,7 @@ export function withUnknown(
 /**
  * Returns the memory after the holder of its record has lost the Lease without releasing it. `hasRenewed`:
  * - `perhaps`: the holder may have renewed unseen. Its renewal lasts at least `leastMs`, the duration in the Lease now.
- * - `before`: the holder may have renewed unseen, but then a coordinator waited until that renewal was over.
+ * - `before`: the holder may have renewed unseen. Then, a coordinator waited until that renewal had expired.
  * - `no`: the holder has not renewed since this process last saw a renewal.
  */
 export function withLoss(
@@ -76,14 +76,14 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/** True if the duration is that of a release, 1 s, and the writer of renewTime or a coordinator wrote it. */
+/** True if the duration is 1 s, as in a release, and the writer of renewTime or a coordinator wrote the duration. */
 export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: Lease): boolean {
   return leaseDurationSeconds === 1 && isDurationHolders === true;
 }
 
 /**
  * Records a Lease that this process did not know. Assumes that an unknown holder may lead, unless the Lease shows a
- * grant of this project, an undoubted release or no renewTime (rule 8).
+ * grant of this project, no renewTime, or a release that is not doubted (rule 8).
  */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
@@ -186,7 +186,7 @@ export function beliefBy(
   // holder renews with its own duration, so ignore the duration of the grant.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
-  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that earlier answers count.
+  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt: answers to earlier pings count.
   const lostAt = known?.lostAt ?? at;
   return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }
@@ -206,10 +206,9 @@ const CREATION_PRECISION_MS = 1000;
 export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
 
 /**
- * Returns the memory at a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may
- * have had a holder that still leads. A former holder of a held Lease may notice its loss late, and then
- * release the Lease. A coordinator that takes over has watched before, but its watch may lag behind the
- * former coordinator: a Lease that seems missing may have existed until now.
+ * Returns the memory at a beginning, when earlier changes are unknown (rule 8). The last holder of a Lease without a
+ * holder may still lead. A former holder of a held Lease may notice late that it lost the Lease, and then release it.
+ * At a take-over, the watch may be late: a Lease that seems missing may have existed until now.
  */
 export function observeBeginning(input: ElectionInput, now: Now, beginning: Beginning): LeaseMemory {
   const { lease, memory, candidates, settings } = input;
@@ -219,7 +218,7 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease)) return memory;
-    // A coordinator grants a Lease only when the former holder can no longer lead. Another client may not wait.
+    // A coordinator grants a Lease only when the former holder can no longer lead. Other clients do not always wait.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);

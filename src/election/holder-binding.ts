@@ -8,7 +8,7 @@ export interface Pod {
   /** The Pod's hostname. client-go and controller-runtime use it in identities, except on the host network. */
   readonly hostname: string;
   readonly isOnHostNetwork: boolean;
-  /** True for a mirror Pod: it only stands for a static Pod, which the kubelet runs from a file with another uid. */
+  /** True for a mirror Pod: it only represents a static Pod, which the kubelet runs under another uid. */
   readonly isMirror: boolean;
   readonly hasHostPid: boolean;
   readonly sharesProcessNamespace: boolean;
@@ -127,7 +127,7 @@ export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly 
   return { kind: 'bound', pod, container, isSure };
 }
 
-/** True if the holder can only be a plain elector: no elections, no participant, and not the heartbeat of a node. */
+/** True if only a plain elector can hold the Lease: it has no elections, no participant, and is no node heartbeat. */
 export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 'hasCandidates'>): boolean {
   const { strategy, preferredHolder, isRenewedByParticipant, namespace } = lease;
   const isCoordinated = hasCandidates || strategy !== undefined || preferredHolder !== undefined;
@@ -158,7 +158,7 @@ export function hostnamesOf({ name, hostname }: Pod): readonly string[] {
   return name === hostname ? [name] : [name, hostname];
 }
 
-/** Returns the leading program's container: the one that an annotation names, else the only one; or undefined. */
+/** Returns the leading program's container: the one that an annotation names, else the only one, if any. */
 export function leadingContainerOf(
   candidate: LeaseCandidate | undefined,
   lease: Lease,

@@ -115,7 +115,7 @@ function holdersRenewTime(lease: Lease, memory: LeaseMemory): MicroTime | undefi
   return isGrant || isGrantUnrenewed(memory, lease) ? undefined : renewTime;
 }
 
-/** Reasons that do not prove the end of a process (rule 17). */
+/** Reasons in a container status that do not prove the end of a process (rule 17). */
 const MADE_UP = new Set(['ContainerStatusUnknown', 'Unknown', 'RestartingAllContainers']);
 
 function isMadeUp({ id, startedAt, finishedAt, reason }: EndedInstance): boolean {

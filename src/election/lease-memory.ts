@@ -64,7 +64,7 @@ export interface LeaseMemory {
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant, while its holder has not renewed it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
-  /** The number of grants in a row, a first one and its revisions, and the time of the first one (rule 12). */
+  /** `count`: number of grants, the first grant and its revisions. `since`: time of the first grant (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
   /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up in time (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
@@ -108,7 +108,7 @@ export interface Grant {
   readonly renewTime: MicroTime;
   readonly former: string | undefined;
   readonly leaseDurationSeconds: number;
-  /** True if `former` has not taken up its grant, or not in time. So `former` never led by that grant. */
+  /** True if `former` has not taken up its grant in time, so that it never led by this grant. */
   readonly hasFormerLapsed: boolean;
   /** Why this grant replaces a provisional grant to `former` (rule 12); undefined if it does not. */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
@@ -168,7 +168,7 @@ function withSupposed({ beliefs, supposedGrant }: LeaseMemory): Beliefs {
   return supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs;
 }
 
-/** Returns when the holder of the record can no longer lead, by that or an earlier record; -Infinity if none. */
+/** Returns when the record's holder can no longer lead, by that or an earlier record; -Infinity without a record. */
 export function expiryOf(memory: LeaseMemory): Instant {
   const { record } = memory;
   if (!record) return Number.NEGATIVE_INFINITY;
@@ -297,7 +297,7 @@ export function withLapse(
 function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: Instant) {
   const { lapses, lapsesOfLease } = memory;
   const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
-  // A holder that was replaced because it was late must not replace its successor in turn.
+  // One lapse is enough if the holder was replaced because it was late: it must not soon replace its successor.
   const isEnough = revises === 'holderLate' || undefined;
   const own = withLapse(lapses.get(former) ?? NO_ATTEMPTS, memory, at, isEnough);
   return {

@@ -87,7 +87,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   const isSeen = (grant: Grant | undefined): grant is Grant =>
     grant !== undefined && grant.holder === lease.holderIdentity && grant.renewTime === lease.renewTime;
-  // If the answer is lost, field ownership shows whether the grant was taken up.
+  // Consider earlier grants without an answer only if field ownership shows that the holder has not renewed the Lease.
   const others = lease.isUnrenewedGrant
     ? [supposedGrant?.grant, ...lostGrants.map(({ grant }) => grant)]
     : [];
@@ -116,7 +116,7 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
 /** Records a deletion. The holder may have renewed just before, so its duration counts from now (rule 8). */
 function observeDeletion(memory: LeaseMemory, at: Instant, coordinatingSince?: Instant): LeaseMemory {
   const { record, unrenewedGrant } = memory;
-  // The server has confirmed a grant to another holder, so this grant has replaced the last observed record.
+  // If the server has confirmed a grant to another holder, this grant has replaced the last observed record.
   const isReplaced = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
   const supposed = supposeGrants(memory, undefined, at);
   if (!record) return supposed;
@@ -126,15 +126,15 @@ function observeDeletion(memory: LeaseMemory, at: Instant, coordinatingSince?: I
   return { ...known, record: undefined, unrenewedGrant: undefined };
 }
 
-/** True if a list showed the Lease, and another coordinator may have granted it since the record was seen. */
+/** True if a list showed the Lease, and another coordinator may have granted it since this process saw `record`. */
 function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boolean {
   return coordinatingSince !== undefined && record.since <= coordinatingSince;
 }
 
 /**
- * Returns the memory of a Lease whose creation the server confirmed, or refused because the Lease exists, but that this
- * process never saw. The Lease is probably gone. If it exists, its holder may renew it unseen until the next list. The
- * holder is known only if our grant created the Lease.
+ * Returns the memory of a Lease that exists according to the server's answer to a creation, but that this process never
+ * saw. The Lease is probably gone. If not, its holder may renew it unseen until the next list. The holder is known only
+ * if our grant created the Lease.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants, beliefs } = memory;
@@ -183,7 +183,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   }
   // A fence never releases the Lease. If a fenced Lease is released, a former holder has written this release.
   const isRelease = isLikeRelease && isSameLease && record.holder !== FENCE;
-  // If leaseTransitions has grown, this process missed a holder, or a former holder has released the Lease.
+  // If leaseTransitions has changed, this process missed a holder, or a former holder has written this release.
   const grown = lease.leaseTransitions - record.leaseTransitions;
   // The first renewal of a participant may increase leaseTransitions by 1 (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
@@ -226,7 +226,7 @@ function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isSameHolder = former?.holder === holder;
   const isSameLease = former?.leaseUid === lease.uid;
   const isAsGranted = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
-  // Two equal times show that a client took or granted the Lease: a renewal changes renewTime, but not acquireTime.
+  // Equal times show that a client took or granted the Lease: a renewal changes renewTime, but not acquireTime.
   const isAcquired = lease.acquireTime === lease.renewTime;
   // A missing renewTime is no renewal: another client has removed it.
   const isRenewed = lease.renewTime !== undefined && former?.renewTime !== lease.renewTime;
@@ -297,8 +297,8 @@ function holderBelief(memory: LeaseMemory, change: SeenChange, isTakenUp: boolea
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
   // Another client may have reduced the duration after the holder's renewal, and before this process saw the Lease.
   const isPerhapsReduced = !lease.isDurationHolders;
-  // A shorter duration counts only when this process sees it a second time. After that, renewals no longer extend the
-  // longer duration. Do not count the duration in our own grant: the holder has not written it.
+  // A shorter duration counts from the second record with this duration on: then, renewals no longer extend the longer
+  // one. A record of our own grant does not count as the first, because the holder has not written it.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant && !isPerhapsReduced;
   const isListed = coordinatingSince !== undefined;
@@ -346,7 +346,7 @@ function termOf(
 ): Pick<HolderRecord, 'renewedEveryMs' | 'acquiredAfter'> {
   const isSameLease = former?.leaseUid === lease.uid;
   if (!isSameLease || former.holder !== lease.holderIdentity) {
-    // A list does not show when the holder changed: at any time since this process last saw a change of the record.
+    // A list does not show when the holder changed. This may have been at any time after the last seen record.
     const listedAfter = isSameLease ? former.since : undefined;
     return { renewedEveryMs: undefined, acquiredAfter: isListed ? listedAfter : at };
   }

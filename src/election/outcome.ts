@@ -34,7 +34,7 @@ function outcomeIn(found: Tally): Outcome {
 /**
  * Returns the candidates in `absent` whose answers could still change the outcome among `present` (rule 6). A candidate
  * that is only equal to the leader does not change the outcome. It is enough to test each candidate alone, and then all
- * candidates together: only a cycle of ordered lists may need several candidates, and all lists together contain it.
+ * candidates together: only a cycle of ordered lists needs several candidates, and all lists together show the cycle.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],
@@ -120,7 +120,7 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   return !isLed || strategies.get(a.strategy)?.compareMerit(a.leader, b.leader) === 0;
 }
 
-/** Maximum number of different strategies that a tally remembers. Further ones are ignored: it is a conflict anyway. */
+/** Maximum number of different strategies that a tally remembers. So many strategies are a conflict in any case. */
 const MAX_AT_ODDS = 1000;
 
 /** Up to this number of candidates, essentials() keeps all of them. */
@@ -153,8 +153,8 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
   // One candidate for each different ordered list, and the first elements of the lists.
   const lists = new Map<string, LeaseCandidate>();
   const firsts = new Set<string>();
-  // The highest binaryVersion of the candidates that name one strategy, instead of a list. `named` has one candidate
-  // for each strategy that candidates with this version name.
+  // `highest`: the highest binaryVersion of the candidates that ask for one strategy, instead of a list. `named`: for
+  // each strategy that candidates with this version ask for, one of these candidates.
   let highest: SemVer | undefined;
   let highestText: string | undefined;
   let named = new Map<string, LeaseCandidate>();

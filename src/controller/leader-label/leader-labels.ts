@@ -28,7 +28,7 @@ export type LabelEvent =
   /** The search for Pods with leader labels has ended or failed. */
   | { readonly type: 'labelsListed'; readonly error: unknown }
   /**
-   * A label key cannot contain the name of the Lease, so the Pod of its leader gets no label. Sent once per Lease while
+   * The name of the Lease is impossible in a label key, so the leader's Pod gets no label. Sent once per Lease while
    * this process is the coordinator.
    */
   | { readonly type: 'unlabelable'; readonly key: LeaseKey };
@@ -55,7 +55,7 @@ interface Entry extends KnownLabels {
   readonly missing?: string | undefined;
   /** Number of consecutive failed writes. Determines the backoff. */
   readonly failures: number;
-  /** Whether a renewal of the Lease needs no work, because the labels already match the leader. */
+  /** Whether a renewal needs no work: the labels match the leader, or the Lease cannot have labels. */
   readonly isSettled: boolean;
 }
 

@@ -42,7 +42,7 @@ export function leadershipOf(input: ElectionInput, at: Instant): Leadership | un
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };
 }
 
-/** Returns the writes after which only the leader's Pod has the label; none if the same leader's Pod is unknown now. */
+/** Returns the writes after which only the leader's Pod has the label; none while the same leader's Pod is unknown. */
 export function decideLabels(known: KnownLabels, leadership: Leadership | undefined): readonly LabelWrite[] {
   const pod = leadership?.pod;
   const isOutOfSight = leadership && !pod && leadership.holder === known.holder;

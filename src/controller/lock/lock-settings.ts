@@ -2,7 +2,7 @@ import type { Clock, Instant } from '../../support/clock.ts';
 import { isForeign } from './lock-record.ts';
 import type { LockCall, LockStorage } from './lock-storage.ts';
 
-/** How long a claim or renewal is valid, in ms. This and the next two are the defaults of Kubernetes' components. */
+/** How long a claim or renewal is valid, in ms. This and the next two values are the defaults of Kubernetes. */
 export const LEASE_DURATION_MS = 15_000;
 /** The holder stops acting when this time has passed since it sent its last successful renewal, in ms. */
 export const RENEW_DEADLINE_MS = 10_000;
@@ -40,9 +40,9 @@ export interface CoordinatorLockOptions {
  * Deadline of each write that needs the lock, in ms.
  *
  * This invariant keeps two coordinators from acting at once (rule 10): a write begins at most 10 s after the holder
- * sent its last successful renewal, and ends within this deadline. Other replicas see the renewal after it was sent, so
- * for them it expires more than 15 s after that moment. 10 s + 3.5 s is less, even if one clock is 5 % slow and the
- * other 5 % fast: 13.5 s / 0.95 < 15 s / 1.05.
+ * sent its last successful renewal, and ends within this deadline. For other replicas, the lock expires 15 s
+ * after they saw this renewal, so more than 15 s after it was sent. The last write ends earlier, even if one clock is
+ * 5 % slow and the other 5 % fast: (10 s + 3.5 s) / 0.95 < 15 s / 1.05.
  */
 export const LONGEST_WRITE_MS = 3500;
 
