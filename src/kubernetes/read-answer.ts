@@ -111,7 +111,6 @@ export class ListSplitter {
 
   /** Returns the finished items: the beginning that earlier chunks contained, followed by `end`. */
   #complete(end: Buffer): string {
-    if (this.#partial.length === 0) return end.toString('utf8');
     const whole = Buffer.concat([...this.#partial, end]).toString('utf8');
     this.#partial = [];
     return whole;
