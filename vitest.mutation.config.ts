@@ -9,6 +9,8 @@ export default defineConfig({
     },
   },
   test: {
+    // The full title identifies a test. If titles were cut, rows of a table could have the same title, and only one would run.
+    taskTitleValueFormatTruncate: 0,
     include: [
       'test/election/**/*.test.ts',
       'test/inspection/{lease-account,lease-status}.test.ts',

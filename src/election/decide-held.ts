@@ -143,7 +143,7 @@ function decideUntakenReturn(view: HeldView): Verdict | undefined {
   const { tenure, input, outlook } = view;
   if (tenure.isProvisional || !isGrantUnrenewed(input.memory, input.lease)) return undefined;
   if (outlook.kind !== 'leader' || outlook.leader.name === tenure.holder) return undefined;
-  return { reason: 'RevisionPending', recheckAt: [tenure.expiresAt] };
+  return { reason: 'RevisionPending' };
 }
 
 /** Backs off after a failed preemption. An immediate retry could make a healthy leader yield for nothing. */

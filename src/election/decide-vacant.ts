@@ -149,10 +149,10 @@ function grantVerdict(view: VacantView, outcome: Leader): Verdict {
 /** A first election waits until no candidate has appeared for this share of `settleMs`: 75 ms by default (ADR 42). */
 const QUIET_SHARE = 0.075;
 
-/** Returns when a first election may end, so that the best replica has time to start (rule 6). -Infinity: no wait. */
+/** Returns when a first election may end, so that the best replica has time to start (rule 6). Past times: no wait. */
 function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Instant {
   const { settleMs = 0 } = input.settings;
-  if (tenure.lease || input.memory.wasHeld || settleMs === 0) return Number.NEGATIVE_INFINITY;
+  if (tenure.lease || input.memory.wasHeld) return Number.NEGATIVE_INFINITY;
   const appeared = standingsIn(standings, 'Live', 'Awaiting', 'Idle').map(
     ({ observation }) => observation.appearedAt,
   );

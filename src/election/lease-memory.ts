@@ -178,7 +178,7 @@ export function expiryOf(memory: LeaseMemory): Instant {
 
 /** True if the holder has not renewed its grant yet. Field ownership shows this for grants by other replicas. */
 export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease: Lease | undefined): boolean {
-  if (record === undefined || record.holder === '') return false;
+  if (record === undefined) return false;
   if (lease?.isUnrenewedGrant && lease.holderIdentity === record.holder) return true;
   return record.holder === unrenewedGrant?.holder && record.renewTime === unrenewedGrant.renewTime;
 }

@@ -80,3 +80,13 @@ test('a candidate without a creation time counts for nothing', () => {
   expect(noted(lives).size).toBe(2);
   expect(noted(first ? [first, ageless] : []).size).toBe(0);
 });
+
+test('a candidate that this process has not seen renew was last heard of at its renewTime', () => {
+  const lives = ['0', '1'].map((name) =>
+    makeCandidate(name)
+      .createdAt(0)
+      .renewedAt(20 * MINUTE),
+  );
+  const found = noted(lives.map((life) => life.seenAt(40 * MINUTE)));
+  expect([...found.values()]).toEqual([20 * MINUTE, 20 * MINUTE]);
+});

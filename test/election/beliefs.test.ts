@@ -3,7 +3,13 @@ import { beliefOf, UNKNOWN_HOLDER } from '../../src/election/beliefs.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import { grantOf } from '../../src/election/decision.ts';
 import { observeBeginning, observeNewcomer } from '../../src/election/former-holders.ts';
-import { allBeliefs, type Grant, noMemory, recordGrantAnswered } from '../../src/election/lease-memory.ts';
+import {
+  allBeliefs,
+  type Grant,
+  noMemory,
+  recordGrant,
+  recordGrantAnswered,
+} from '../../src/election/lease-memory.ts';
 import { observeUnseen } from '../../src/election/observe-lease.ts';
 import {
   recordFailure,
@@ -13,6 +19,7 @@ import {
 } from '../../src/election/record-action.ts';
 import { type ElectionInput, surveyTenure } from '../../src/election/view.ts';
 import {
+  type CandidateBuilder,
   InputBuilder,
   type LeaseBuilder,
   makeCandidate,
@@ -20,9 +27,12 @@ import {
   makeLease,
   makeNow,
   makeUnrenewedGrant,
+  NEWEST,
+  type ObservedBuilder,
   OLDEST,
   wallAt,
 } from '../support/election-builders.ts';
+import { describeActions } from '../support/sim-election.ts';
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
@@ -320,6 +330,15 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     const input = led.sees(undefined, 1000).candidates(candidateOf('a').pingedAt(1100).renewedAt(1200));
     const grant = grantOf(decideElection(input.build(), makeNow(1300)));
     expect(grant).toMatchObject({ holder: 'a', leaseDurationSeconds: 15, isReturn: true });
+  });
+
+  test('does not lead for the duration of the grant that returns the Lease, if that is longer: it renews with its own', () => {
+    const gone = led.sees(undefined, 1000);
+    const grant: Grant = { ...grantTo('a', 1500), leaseDurationSeconds: 60, isReturn: true };
+    const returned = recordGrant(gone.build().memory, grant, 'return', 1500);
+    expect(keptAt(gone.remembers(returned).sees(undefined, 2000), 2000)).toMatchObject({
+      ...{ holder: 'a', until: 17_000 },
+    });
   });
 });
 
@@ -939,7 +958,7 @@ describe('a process that begins to watch does not know what happened before (rul
   });
 });
 
-test('a holder that got its Lease back is asked to yield only after it has renewed it (rules 7 and 8)', () => {
+describe('a holder that got its Lease back (rules 7 and 8)', () => {
   const better = makeCandidate('better').emulating('1.30.0').seenAt(0);
   const returned = makeInput()
     .sees(renewedBy('a', 0), 0)
@@ -951,15 +970,51 @@ test('a holder that got its Lease back is asked to yield only after it has renew
         .with({ acquireTime: wallAt(2000) }),
       2000,
     );
-  const reasonOf = (input: InputBuilder) =>
-    decideElection(input.candidates(candidateOf('a'), better.renewedAt(2500)).build(), makeNow(3000)).reason;
-  expect(reasonOf(returned)).toBe('RevisionPending');
-  expect(reasonOf(returned.sees(renewedBy('a', 2800), 2800))).toBe('AwaitingAcks');
+  const decisionWith = (input: InputBuilder, own: CandidateBuilder, ...others: readonly ObservedBuilder[]) =>
+    decideElection(input.candidates(own.seenAt(0), ...others).build(), makeNow(3000));
+
+  test('is asked to yield only after it has renewed it', () => {
+    const reasonOf = (input: InputBuilder) =>
+      decisionWith(input, makeCandidate('a'), better.renewedAt(2500)).reason;
+    expect(reasonOf(returned)).toBe('RevisionPending');
+    expect(reasonOf(returned.sees(renewedBy('a', 2800), 2800))).toBe('AwaitingAcks');
+  });
+
+  test('is decided about as usual if no other candidate is better', () => {
+    const odd = makeCandidate('odd').wants('example.com/x').seenAt(0).renewedAt(2500);
+    expect(decisionWith(returned, makeCandidate('a'), odd)).toMatchObject({
+      ...{ reason: 'StrategyConflict', actions: [] },
+    });
+    const { reason, actions } = decisionWith(returned, makeCandidate('a').wants(NEWEST));
+    expect([reason, describeActions(actions)]).toEqual(['StrategyChanged', `name the strategy ${NEWEST}`]);
+  });
 });
 
 describe('an unrenewed grant of another replica (rule 12)', () => {
   const candidates = [candidateOf('a').renewedAt(1000), candidateOf('b').renewedAt(1000)] as const;
   const first = makeInput().sees(grantedTo('b', 0), 500);
+
+  test.each([
+    { leaseDurationSeconds: 10, seconds: 5 },
+    { leaseDurationSeconds: 60, seconds: 30 },
+  ])(
+    'of $leaseDurationSeconds s is replaced if its holder has not taken it up $seconds s after this process saw it',
+    ({ leaseDurationSeconds, seconds }) => {
+      const seen = makeInput().settings({ leaseDurationSeconds }).sees(grantedTo('b', 0).lasting(60), 500);
+      const at = 500 + seconds * 1000;
+      const late = seen.candidates(
+        makeCandidate('a')
+          .versions('1.37.0')
+          .seenAt(0)
+          .renewedAt(at - 100),
+        candidates[1],
+      );
+      expect(decideElection(late.build(), makeNow(at - 1)).reason).toBe('LeaderOptimal');
+      expect(grantOf(decideElection(late.build(), makeNow(at)))).toMatchObject({
+        ...{ holder: 'a', revises: 'holderLate' },
+      });
+    },
+  );
 
   test('is replaced at once when its holder is gone', () => {
     const decision = decideElection(first.candidates(candidates[0]).build(), makeNow(1000));

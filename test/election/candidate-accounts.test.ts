@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { explainCandidates } from '../../src/election/decision.ts';
+import { explainCandidates, rankCandidates } from '../../src/election/decision.ts';
 import {
   type InputBuilder,
   makeCandidate,
@@ -21,6 +21,11 @@ test.each<{ name: string; input: InputBuilder; want: Record<string, string | und
       makeCandidate('younger').createdAt(-1000).seenAt(0).renewedAt(900),
     ),
     want: { holder: undefined, newer: 'HigherEmulationVersion', younger: 'CreatedLater' },
+  },
+  {
+    name: 'has that criterion in any order of the candidates',
+    input: held.candidates(makeCandidate('newer').versions('1.37.0').seenAt(0).renewedAt(900), holder),
+    want: { newer: 'HigherEmulationVersion', holder: undefined },
   },
   {
     name: 'is as good as the holder, which nothing but its age would put behind it',
@@ -74,4 +79,21 @@ test.each<{ name: string; input: InputBuilder; want: Record<string, string | und
 ])('a candidate that was not chosen $name', ({ input, want }) => {
   const accounts = explainCandidates(decideElection(input.build(), makeNow(1000)));
   expect(Object.fromEntries(accounts.map(({ name, lostBy }) => [name, lostBy]))).toEqual(want);
+});
+
+test('candidates are ranked: the chosen one, those that could lead, other live ones, and all others, the last two by name', () => {
+  const live = (name: string, version: string, createdAt: number) =>
+    makeCandidate(name).versions(version).createdAt(createdAt).seenAt(0).renewedAt(900);
+  const silent = (name: string, createdAt: number) =>
+    makeCandidate(name).createdAt(createdAt).seenAt(0).pingedAt(-6000);
+  const input = held.candidates(
+    ...[silent('silent-b', -9000), silent('silent-a', -8000), silent('silent-c', -7000)],
+    ...[live('unreadable-a', 'none', -8000), live('unreadable-b', 'none', -9000)],
+    ...[live('newest', '1.38.0', -9000), live('newer', '1.37.0', -8000), holder],
+  );
+  const ranked = rankCandidates(decideElection(input.build(), makeNow(1000)));
+  expect(ranked.map(({ candidate }) => candidate.name)).toEqual([
+    ...['holder', 'newer', 'newest'],
+    ...['unreadable-a', 'unreadable-b', 'silent-a', 'silent-b', 'silent-c'],
+  ]);
 });

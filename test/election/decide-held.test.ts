@@ -304,6 +304,14 @@ test('a held Lease has no better candidate while all are silent, whatever was ig
   });
 });
 
+test('a held Lease asks no candidate that cannot be elected, even if its holder is not a candidate', () => {
+  const unreadable = makeCandidate('unreadable').emulating('none').seenAt(0);
+  expect(decide(makeLease('stranger'), 1000, unreadable)).toEqual({
+    reason: 'NoElectableCandidates',
+    actions: '',
+  });
+});
+
 describe('a pending preferredHolder (rule 7)', () => {
   const pending = makeLease('holder').preferring('better');
   const answeredAt = (at: number, candidate: CandidateBuilder = better()) =>

@@ -204,6 +204,23 @@ describe('a grant that its holder has not renewed yet (rule 12)', () => {
     },
   );
 
+  test.each([
+    { name: 'the time for the answer of another candidate is over', askingSince: undefined, want: 10_500 },
+    { name: 'the next candidates are to be pinged', askingSince: 5500, want: 6500 },
+  ])('is decided again after its time limit when $name', ({ askingSince, want }) => {
+    const input = makeInput()
+      .remembers({ unrenewedGrant: makeUnrenewedGrant('a'), askingSince })
+      .sees(makeLease('a').lasting(60), 0)
+      .candidates(
+        makeCandidate('a').seenAt(0).renewedAt(5800),
+        makeCandidate('b').versions('1.37.0').seenAt(0).pingedAt(5500, 'expiry'),
+      );
+    expect(decideElection(input.build(), makeNow(6000))).toMatchObject({
+      ...{ reason: 'LeaderOptimal', actions: [], isAsking: true },
+      requeue: { kind: 'at', time: want },
+    });
+  });
+
   test('leaves nothing behind when it was revised: the new holder has a successor at once when it releases', () => {
     for (const isWatchFirst of [false, true]) {
       const sim = new SimElection({ isWatchFirst })

@@ -452,6 +452,16 @@ describe('a holder that releases the Lease (rule 3)', () => {
     );
   });
 
+  test('is not elected before it has answered, although it has renewed just before the release', () => {
+    const released = makeInput()
+      .sees(makeLease('a'), 0)
+      .sees(makeLease('a').releasedAt(2000), 2000)
+      .candidates(makeCandidate('a').seenAt(0).renewedAt(1900).pingedAt(2000));
+    expect(decideElection(released.build(), makeNow(2100))).toMatchObject({
+      ...{ reason: 'NoLiveCandidates', actions: [] },
+    });
+  });
+
   test('is remembered for two hours with its last release', () => {
     const HOURS = 60 * 60_000;
     const releases = [
@@ -692,4 +702,47 @@ test('a Lease that is reserved for its last holder is decided again when a third
   expect([reason, requeue]).toEqual(['AwaitingFormerHolder', { kind: 'at', time: 9950 }]);
   const idleOnly = input.with({ candidates: [alien.build()] });
   expect(decideElection(idleOnly.build(), makeNow(1000)).requeue).toEqual({ kind: 'at', time: 10_000 });
+});
+
+describe('a Lease that is reserved for its former holder (rule 8)', () => {
+  // `x` may lead until 16 s.
+  const deleted = makeInput().sees(makeLease('x').lasting(15), 0).sees(undefined, 1000);
+
+  test.each([
+    {
+      name: 'while it has not answered, although it has renewed just before the deletion',
+      x: makeCandidate('x').seenAt(0).renewedAt(900).pingedAt(1000),
+      at: 1500,
+    },
+    {
+      name: 'after an answer of more than 10 s ago',
+      x: makeCandidate('x').seenAt(0).pingedAt(1000).renewedAt(1100),
+      at: 11_100,
+    },
+  ])('does not go back to it $name', ({ x, at }) => {
+    const decision = decideElection(deleted.candidates(x).build(), makeNow(at));
+    expect(decision).toMatchObject({ reason: 'AwaitingFormerHolder', actions: [] });
+  });
+
+  test('goes back to it as soon as no other former holder may lead', () => {
+    // `x` has taken the Lease from `c` at 5 s, and may lead until 23 s, and `c` until 20 s.
+    const taken = makeInput()
+      .sees(makeLease('c').lasting(15), 0)
+      .sees(makeLease('x').lasting(15).renewedAt(5000).with({ resourceVersion: '2' }), 5000)
+      .sees(undefined, 8000)
+      .candidates(makeCandidate('x').seenAt(0).pingedAt(15_000).renewedAt(15_100));
+    expect(decideElection(taken.build(), makeNow(19_999))).toMatchObject({
+      ...{ reason: 'AwaitingFormerHolder', actions: [], requeue: { kind: 'at', time: 20_000 } },
+    });
+    expect(decideElection(taken.build(), makeNow(20_000)).reason).toBe('FormerHolderAnswered');
+  });
+
+  test('causes pings only to other candidates at its end: the former holder was asked before', () => {
+    // It cannot be elected, but it has a vote about the strategy.
+    const x = makeCandidate('x').versions('1.40.0', 'none').seenAt(0).pingedAt(1000).renewedAt(1100);
+    const input = deleted.candidates(x, idle('b'));
+    const actionsAt = (at: number) => describeActions(decideElection(input.build(), makeNow(at)).actions);
+    expect(actionsAt(10_999)).toBe('');
+    expect(actionsAt(11_000)).toBe('ping b (expiry)');
+  });
 });

@@ -98,6 +98,29 @@ const situation: fc.Arbitrary<ElectionInput> = fc
       .build();
   });
 
+describe('another candidate with the name of one that takes part (rule 13)', () => {
+  const twin = (name: string) => makeCandidate(name).with({ uid: `twin-of-${name}` });
+
+  test.each([
+    { name: 'is pinged together with it', of: twin('better').seenAt(0), want: true },
+    { name: 'is not pinged if it is being deleted', of: twin('better').deleting().seenAt(0), want: false },
+    { name: 'is not pinged if that one is not', of: twin('holder').seenAt(0), want: false },
+    {
+      name: 'is pinged once, even if it needs a ping for another reason',
+      of: twin('better').renewedAt(-400_000).seenAt(0),
+      want: true,
+    },
+  ])('$name', ({ of, want }) => {
+    const input = makeInput()
+      .with({ twins: [of.build()] })
+      .sees(makeLease('holder'), 0)
+      .candidates(makeCandidate('holder').seenAt(0), makeCandidate('better').emulating('1.30.0').seenAt(0));
+    const { actions } = decideElection(input.build(), makeNow(1000));
+    const uids = actions.map((action) => 'uid' in action && action.uid);
+    expect(uids).toEqual(['uid-of-better', ...(want ? ['twin-of-better'] : [])]);
+  });
+});
+
 function isLeaseWrite({ kind }: Decision['actions'][number]): boolean {
   return kind === 'CreateLease' || kind === 'UpdateLease';
 }

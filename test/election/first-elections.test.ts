@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
 import { grantOf } from '../../src/election/decision.ts';
+import { type Grant, noMemory, recordGrant } from '../../src/election/lease-memory.ts';
 import {
   type InputBuilder,
   makeCandidate,
   makeInput,
   makeLease,
   makeNow,
+  wallAt,
 } from '../support/election-builders.ts';
 
 /** A candidate that is created and seen at `at`. */
@@ -51,6 +53,15 @@ describe('the first election of a Lease settles (rule 6)', () => {
   test('not if the Lease was held before', () => {
     const gone = settling.sees(makeLease('x'), -60_000).sees(makeLease().releasedAt(-50_000), -50_000);
     expect(decidedAt(gone.sees(undefined, -40_000).candidates(appearing('a', 0)), 0).holder).toBe('a');
+  });
+
+  test('not if the Lease was granted before, although this process never saw it', () => {
+    const grant: Grant = {
+      ...{ holder: 'x', renewTime: wallAt(-60_000), leaseDurationSeconds: 10, former: undefined },
+      ...{ hasFormerLapsed: false, revises: undefined, isPreemption: false },
+    };
+    const gone = settling.remembers(recordGrant(noMemory, grant, '1', -60_000)).sees(undefined, -50_000);
+    expect(decidedAt(gone.candidates(appearing('a', 0)), 0).holder).toBe('a');
   });
 
   test('not at all, if the setting is 0', () => {

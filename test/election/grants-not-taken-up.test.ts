@@ -28,6 +28,11 @@ describe('a grant that its holder does not renew within 5 s (rule 12)', () => {
     expect(grantOf(decision)).toMatchObject({ holder: 'next', revises: 'holderLate', hasFormerLapsed: true });
   });
 
+  test('is replaced without a ping to its holder, although that is not known to be alive', () => {
+    const { actions } = decideElection(granted.candidates(best, next.renewedAt(4900)).build(), makeNow(5000));
+    expect(describeActions(actions)).toBe('grant the Lease to next, OldestEmulationVersion, transition 1');
+  });
+
   test('causes pings to others half a second earlier, and not before', () => {
     const input = granted.candidates(best.renewedAt(4400), next);
     const actionsAt = (at: number) => describeActions(decideElection(input.build(), makeNow(at)).actions);
@@ -69,6 +74,18 @@ describe('a grant that its holder does not renew within 5 s (rule 12)', () => {
     expect(grants).toHaveLength(1);
     expect(sim.believers).toEqual(['next']);
   });
+});
+
+test('a grant whose expiry is its second lapse causes pings only to other candidates ahead of it (rules 6 and 7)', () => {
+  // `best` may still lead by an earlier record, so the grant is not provisional.
+  const belief = { holder: 'best', renewedAt: -6000, durationMs: 15_000, lostAt: -1000 };
+  const input = granted
+    .remembers({
+      beliefs: [{ ...belief, isOwnDuration: true, isParticipant: false }],
+      lapses: new Map([['best', { count: 1, lastAt: -60_000 }]]),
+    })
+    .candidates(best, next);
+  expect(describeActions(decideElection(input.build(), makeNow(7000)).actions)).toBe('ping next (expiry)');
 });
 
 describe('lapses count per Lease, with any names of its holders (rule 7)', () => {
@@ -119,8 +136,20 @@ describe('lapses count per Lease, with any names of its holders (rule 7)', () =>
     const input = makeInput().remembers({ lapses }).candidates(best.renewedAt(2000), next);
     const decision = decideElection(input.build(), makeNow(2000));
     expect(describeActions(decision.actions)).toBe('ping next (election)');
+    expect(decision.isAsking).toBe(true);
     const silent = makeInput().remembers({ lapses }).candidates(best.renewedAt(8000), next.pingedAt(2000));
     expect(grantOf(decideElection(silent.build(), makeNow(8000)))?.holder).toBe('best');
+  });
+
+  test('of several that are held back, the best live one gets the Lease if those with the fewest lapses cannot be elected', () => {
+    const lapses = new Map([
+      ['unreadable', { count: 2, lastAt: 1000 }],
+      ['next', { count: 3, lastAt: 1000 }],
+      ['best', { count: 3, lastAt: 1000 }],
+    ]);
+    const unreadable = makeCandidate('unreadable').emulating('none').seenAt(0).renewedAt(2000);
+    const input = makeInput().remembers({ lapses }).candidates(unreadable, next.renewedAt(2000), best);
+    expect(grantOf(decideElection(input.build(), makeNow(2000)))?.holder).toBe('next');
   });
 
   test('of another candidate hold no candidate back for longer', () => {
@@ -152,4 +181,9 @@ describe('lapses count per Lease, with any names of its holders (rule 7)', () =>
       .sees(granted.renewedAt(22_000).with({ resourceVersion: '2' }), 22_000);
     expect(taken.build().memory.lapsesOfLease.count).toBe(0);
   });
+});
+
+test('a candidate that has released the Lease is held back for 5 s, and not longer (rule 3)', () => {
+  const input = makeInput().remembers({ withdrawals: new Map([['next', 1000]]) });
+  expect([5999, 6000].map((at) => isHeldBack(input.build(), 'next', at))).toEqual([true, false]);
 });

@@ -11,7 +11,7 @@ import {
 import type { HolderEnd } from '../../src/election/holder-end.ts';
 import type { Instant, Lease, LeaseCandidate } from '../../src/election/model.ts';
 import { recordSending } from '../../src/election/record-action.ts';
-import { holderEndIn } from '../../src/election/view.ts';
+import { holderEndIn, surveyTenure } from '../../src/election/view.ts';
 import {
   type InputBuilder,
   type LeaseBuilder,
@@ -162,10 +162,35 @@ describe('the end of a holder is proven (rule 17)', () => {
     );
     expect(endIn(renewing(), restarted)).toMatchObject({ kind: 'ends', at: 10_500 });
   });
+
+  test('by its own Pod and its own candidate, whatever others there are', () => {
+    const others = [{ ...running, running: { ...instance, id: 'containerd://b' } }];
+    const otherPod = observePod(
+      undefined,
+      { ...pod, name: 'b-0', uid: 'uid-of-pod-b', containers: others },
+      0,
+    );
+    const { candidates } = renewing().build();
+    const input = renewing().with({ candidates: candidates.toReversed() });
+    const end = holderEndIn(input.with(podsOf(otherPod, seenEnded(8500))).build());
+    expect(end).toMatchObject({ kind: 'ends', at: 10_500 });
+  });
+
+  test.for<[name: string, end: EndedInstance]>([
+    ['of its start', endedAt(8500, { startedAt: wallAt(8000) })],
+    ['before the second of its end is over', endedAt(6500)],
+  ])('by the run that last renewed at the moment %s', ([, end]) => {
+    const before = seenEnded(8500, end);
+    const later = { id: 'containerd://2', startedAt: wallAt(9000) };
+    const containers = [{ name: 'main', running: later, ended: [end] }];
+    const restarted = observePod(before, { ...before.pod, containers }, 9200);
+    expect(endIn(renewing(), restarted)).toMatchObject({ kind: 'ends', at: 10_500 });
+  });
 });
 
 describe('the end of a holder is not proven (rule 17)', () => {
   const other = (id: string, startedAt: Instant) => ({ id, startedAt: wallAt(startedAt) });
+  const lost = { id: 'containerd://0', startedAt: undefined, finishedAt: undefined, reason: 'Unknown' };
   /** The Pod with an ended container, and other fields. */
   const statusWith = (change: Partial<PodContainer>): ObservedPod => {
     const before = seenEnded(8500);
@@ -219,7 +244,18 @@ describe('the end of a holder is not proven (rule 17)', () => {
       'EndMadeUp',
       seenEnded(8500, endedAt(8500, { finishedAt: undefined })),
     ],
+    [
+      'the status has no time of the start',
+      'EndMadeUp',
+      seenEnded(8500, endedAt(8500, { startedAt: undefined })),
+    ],
+    ['the status does not name the run that ended', 'EndMadeUp', seenEnded(8500, endedAt(8500, { id: '' }))],
     ['it has renewed after the end', 'OtherInstance', seenEnded(8500, endedAt(5000))],
+    [
+      'it has renewed after the end, and the kubelet did not see the end of an earlier run',
+      'OtherInstance',
+      statusWith({ ended: [endedAt(5000), lost] }),
+    ],
     [
       'it has renewed before the container began to run',
       'OtherInstance',
@@ -229,6 +265,14 @@ describe('the end of a holder is not proven (rule 17)', () => {
       'the container runs again, and the last renewal may be by the new run under the same name',
       'OtherInstance',
       statusWith({ running: other('containerd://2', 8000) }),
+    ],
+    [
+      'the container ended and ran again in the second of its start, and either run may have renewed then',
+      'OtherInstance',
+      statusWith({
+        running: other('containerd://2', 8000),
+        ended: [endedAt(8500, { startedAt: wallAt(8000), finishedAt: wallAt(8000) })],
+      }),
     ],
   ])('if %s', ([, missing, holderPod]) => {
     expect(endIn(renewing(), holderPod)).toEqual({ kind: 'unproven', missing });
@@ -292,12 +336,17 @@ describe('the end of a holder is not proven (rule 17)', () => {
     },
   );
 
-  test('if the holder renewed in the second of the end, and the kubelet found that of a later run of unknown time', () => {
-    const lost = { id: 'containerd://2', startedAt: undefined, finishedAt: undefined, reason: 'Unknown' };
-    const { pod: before, ...observed } = statusWith({ ended: [lost, endedAt(7500)] });
-    const later = { ...observed, pod: { ...before, unreadySince: wallAt(9000) } };
-    expect(endIn(renewing(), later)).toEqual({ kind: 'unproven', missing: 'RenewedAtEnd' });
-  });
+  test.for<[name: string, status: Partial<PodContainer>]>([
+    ['has ended', { ended: [lost, endedAt(7500)] }],
+    ['runs', { ended: [endedAt(7500)], running: { id: 'containerd://2', startedAt: undefined } }],
+  ])(
+    'if the holder renewed in the second of the end, and the kubelet found an end later, but a later run of unknown time %s',
+    ([, status]) => {
+      const { pod: before, ...observed } = statusWith(status);
+      const later = { ...observed, pod: { ...before, unreadySince: wallAt(9000) } };
+      expect(endIn(renewing(), later)).toEqual({ kind: 'unproven', missing: 'RenewedAtEnd' });
+    },
+  );
 
   test('if the holder itself acquired the Lease before the container began to run', () => {
     const acquired = { isAcquireTimeRenewers: true, acquireTime: wallAt(STARTED - 5000) } as const;
@@ -373,6 +422,21 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
       reservation: { holder: 'c' },
     });
     expect(grantOf(decision)).toBeUndefined();
+  });
+
+  test.for<[name: string, endSeenAt: Instant]>([
+    ['later than', 4100],
+    ['at', 3500],
+  ])('is held as usual if the proof would come %s the expiry', ([, endSeenAt]) => {
+    // Only kubectl's annotation names the container, and this process saw only one renewal.
+    const several = { defaultContainer: 'main', containers: [running, { ...running, name: 'other' }] };
+    const input = makeInput()
+      .settings({ isCrashEvidenceUsed: true })
+      .candidates(makeCandidate('a').with({ pod: POD }).seenAt(0))
+      .sees(makeLease('a').lasting(15), 0)
+      .sees(makeLease('a').lasting(15).renewedAt(3400).with({ resourceVersion: '2' }), 4000)
+      .with(podsOf(seenEnded(endSeenAt, endedAt(endSeenAt), several)));
+    expect(surveyTenure(input.build(), 10_000)).toMatchObject({ lateAt: 16_000, expiresAt: 19_000 });
   });
 
   test('leaves no belief of the holder behind, so that the next release is not doubted', () => {

@@ -416,6 +416,12 @@ describe('isSameOutcome', () => {
     { name: 'not under another strategy', a: at('example.com/x'), b: at('example.com/y'), want: false },
     { name: 'not with a leader and without one', a: at(OLDEST), b: decideOutcome([]), want: false },
     {
+      name: 'not with a leader and with candidates that cannot be elected',
+      a: at(OLDEST),
+      b: decideOutcome([makeCandidate('a').emulating('none').build()]),
+      want: false,
+    },
+    {
       name: 'not with a better leader',
       a: at(OLDEST),
       b: decideOutcome([makeCandidate('better').emulating('1.35.0').build()]),

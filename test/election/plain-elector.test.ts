@@ -7,7 +7,7 @@ import {
   type PodContainer,
   type PossiblePods,
 } from '../../src/election/holder-binding.ts';
-import { type Instant, type Lease, NODE_LEASES } from '../../src/election/model.ts';
+import type { Instant, Lease } from '../../src/election/model.ts';
 import { holderEndIn } from '../../src/election/view.ts';
 import {
   type InputBuilder,
@@ -134,6 +134,13 @@ describe('there is no proof about a plain elector (rule 17)', () => {
     ['a restart keeps its identity', 'NoHostInIdentity', { holderIdentity: 'web-0' }, [endedPod()]],
     ['its identity has no random part', 'NoHostInIdentity', { holderIdentity: 'web-0_' }, [endedPod()]],
     [
+      'its identity does not begin with the hostname',
+      'NoHostInIdentity',
+      { holderIdentity: '_web-0_5c7a' },
+      [endedPod()],
+    ],
+    ['the Lease has no acquireTime', 'NoAcquireTime', { acquireTime: undefined }, [endedPod()]],
+    [
       'another client has written acquireTime',
       'NoAcquireTime',
       { isAcquireTimeRenewers: undefined as never },
@@ -146,11 +153,23 @@ describe('there is no proof about a plain elector (rule 17)', () => {
       [endedPod()],
     ],
     ['the Lease names a strategy', 'NoOwnerReference', { strategy: OLDEST }, [endedPod()]],
+    ['the Lease names a preferredHolder', 'NoOwnerReference', { preferredHolder: 'web-1' }, [endedPod()]],
     ['a participant renews it', 'NoOwnerReference', { isRenewedByParticipant: true }, [endedPod()]],
-    ['the Lease is a heartbeat of a node', 'NoOwnerReference', { namespace: NODE_LEASES }, [endedPod()]],
+    [
+      'the Lease is a heartbeat of a node',
+      'NoOwnerReference',
+      { namespace: 'kube-node-lease' },
+      [endedPod()],
+    ],
     ['a Pod of that name has come since it leads', 'PodTooNew', {}, [endedPod({}, ACQUIRED)]],
   ])('if %s', ([, missing, fields, pods]) => {
     expect(endIn(heldPlainly(fields), ...pods)).toEqual({ kind: 'unproven', missing });
+  });
+
+  test('if a later Pod has replaced the Pod of that name: the container status may be that of the later one', () => {
+    const { pod: ended } = endedPod();
+    const later = observePod(endedPod(), { ...ended, uid: 'uid-of-later' }, ENDED);
+    expect(endIn(heldPlainly(), later)).toEqual({ kind: 'unproven', missing: 'PodTooNew' });
   });
 
   test('if another Pod had the hostname while it led: its process may live on', () => {
@@ -207,9 +226,15 @@ describe('the Lease of a plain elector that has ended (rule 17)', () => {
     expect(decidedAt(live, ENDED + 1000).actions).toEqual([]);
   });
 
-  test('is left alone without the setting', () => {
-    const off = heldPlainly().settings({ isCrashEvidenceUsed: false });
-    expect(decidedAt(off.with({ holderPods: { pods: [endedPod()] } }), 10_600)).toMatchObject({
+  test.for<[name: string, input: InputBuilder]>([
+    ['without the setting', heldPlainly().settings({ isCrashEvidenceUsed: false })],
+    ['if nothing asks for evidence', heldPlainly({ asksForEvidence: undefined as never })],
+    [
+      'if it has candidates, even if they are being deleted',
+      heldPlainly().candidates(makeCandidate('b').deleting().seenAt(0)),
+    ],
+  ])('is left alone %s', ([, input]) => {
+    expect(decidedAt(input.with({ holderPods: { pods: [endedPod()] } }), 10_600)).toMatchObject({
       ...{ reason: 'NoCandidates', actions: [] },
     });
   });

@@ -7,7 +7,7 @@ import {
   recordGrant,
   recordGrantAnswered,
 } from '../../src/election/lease-memory.ts';
-import { wallAt } from '../support/election-builders.ts';
+import { makeInput, makeLease, wallAt } from '../support/election-builders.ts';
 
 const MINUTE = 60_000;
 
@@ -64,6 +64,15 @@ describe('a grant', () => {
     ];
     expect(granted({ beliefs }, {}, 100).beliefs).toBe(beliefs);
     expect(granted({ beliefs }, { holder: 'c' }, 100).beliefs).toBe(beliefs);
+  });
+
+  test.each([
+    { name: 'a loss for another former holder', holder: 'a', want: 11_000 },
+    { name: 'no loss for the former holder if that gets the Lease again', holder: 'b', want: undefined },
+  ])('is $name', ({ holder, want }) => {
+    const led = makeInput().sees(makeLease('b').renewedAt(500), 500).build();
+    const { beliefs } = granted(led.memory, { holder, former: 'b' }, 11_000);
+    expect(beliefs).toMatchObject([{ holder: 'b', lostAt: want }]);
   });
 
   test('begins a series, which each revision continues (rule 12)', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { observeCandidate, pingTimeFor } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
-import { earliest, earliestAfter } from '../../src/election/model.ts';
+import { earliest, earliestAfter, nowAt } from '../../src/election/model.ts';
 import { backoffDelayMs } from '../../src/support/backoff.ts';
 import {
   defaultSettings,
@@ -151,6 +151,10 @@ describe('age (rule 2)', () => {
     expect(decideElection(input, makeNow(15_999)).reason).toBe('HolderLate');
     expect(decideElection(input, makeNow(16_000)).reason).toBe('AwaitingAcks');
   });
+});
+
+test('the wall clock of a moment is in microseconds', () => {
+  expect(nowAt(7, Date.UTC(2026, 0, 1) + 0.25)).toEqual({ monotonic: 7, wall: wallAt(0) + 250n });
 });
 
 describe('backoff', () => {

@@ -276,3 +276,14 @@ test('our own replicas that take the lock one after the other each act at once, 
   const replaced = seen([0, heldBy(OTHER)], [2, heldBy(OURS)], [6, emptied(true)]);
   expect(actFrom(replaced, 6)).toBe(6);
 });
+
+test('a foreign holder that has renewed and released the lock leaves it free, also for a next one at once', () => {
+  const released = [
+    [0, heldBy('built-in')],
+    [2, heldBy('built-in')],
+    [4, emptied(undefined)],
+  ] as const;
+  expect(actFrom(seen(...released), 4)).toBe(4);
+  const next = seen(...released, [4.4, heldBy('another')], [4.8, emptied(undefined)]);
+  expect(actFrom(next, 4.8)).toBe(4.8);
+});

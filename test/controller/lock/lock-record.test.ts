@@ -6,6 +6,7 @@ import {
   release,
   withRecord,
 } from '../../../src/controller/lock/lock-record.ts';
+import { FIELD_MANAGER } from '../../../src/coordination/lease.ts';
 import { isNotNewer } from '../../../src/kubernetes/objects.ts';
 
 const WALL = 1_767_225_600_123_456n;
@@ -151,4 +152,13 @@ test.each([
     metadata: { name: 'lock', ...(resourceVersion !== undefined && { resourceVersion }) },
   });
   expect(isNotNewer(at(version), seen === undefined ? undefined : at(seen))).toBe(want);
+});
+
+test.each([
+  { name: 'its holder, if its manager owns holderIdentity', field: 'f:holderIdentity', want: true },
+  { name: 'not its holder, if it owns only another field', field: 'f:renewTime', want: false },
+])('a record shows that one of our replicas wrote $name', ({ field, want }) => {
+  const fieldsV1 = { 'f:spec': { [field]: {} } };
+  const lease = { metadata: { name: 'lock', managedFields: [{ manager: FIELD_MANAGER, fieldsV1 }] } };
+  expect(readLockRecord(lease).isWrittenByOurs).toBe(want);
 });
