@@ -79,8 +79,9 @@ function isTakenEarly(
 function isHoldersRelease(record: LockRecord, previous: LockObservation | undefined): boolean {
   if (!isReleased(record)) return false;
   const { record: former, doubtedUntil = Number.NEGATIVE_INFINITY, seenAt = 0 } = previous ?? {};
-  if (record.isWrittenByOurs || former === undefined || former.holder === '') return true;
-  const isByAnother = record.isWrittenByOurs === false && !isForeign(former.holder);
+  if (record.isWrittenByOurs || former === undefined) return true;
+  const isOurs = former.holder !== '' && !isForeign(former.holder);
+  const isByAnother = record.isWrittenByOurs === false && isOurs;
   return !isByAnother && seenAt >= doubtedUntil;
 }
 

@@ -242,6 +242,20 @@ describe('a release of the lock may come from a former holder that slept during 
     expect(actFrom(seen(...renewed(45), [46, emptied(undefined)]), 46)).toBe(46);
   });
 
+  test('is doubted in this time if the lock was empty before: another holder may have had it, unseen', () => {
+    const lost = [
+      [0, heldBy('built-in')],
+      [15, heldBy('another')],
+      [16, emptied(undefined)],
+    ] as const;
+    expect(actFrom(seen(...lost, [20, emptied(undefined)]), 20)).toBe(35);
+    expect(actFrom(seen(...lost, [20, emptied(true)]), 20)).toBe(31);
+  });
+
+  test('is trusted for a lock that was empty, if no holder has lost it lately', () => {
+    expect(actFrom(seen([0, emptied(undefined)], [20, emptied(false)]), 20)).toBe(20);
+  });
+
   test('is trusted for a holder that had the lock all the time', () => {
     expect(actFrom(seen([0, heldBy('built-in')], [2, emptied(false)]), 2)).toBe(2);
   });
