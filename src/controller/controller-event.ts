@@ -14,7 +14,7 @@ export type WatchedResource = 'leases' | 'leasecandidates';
 type QueueEvent =
   /** The scheduler took `workMs` for a Lease that was due for `waitedMs`. The scheduler may have made no decision. */
   | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
-  /** The scheduler sends the first request of a decision. Before that, the Lease waited `waitedMs` for a free slot. */
+  /** The scheduler starts to send requests of a decision. Before that, the Lease waited `waitedMs` for a free slot. */
   | { readonly type: 'sending'; readonly urgency: Urgency; readonly waitedMs: number }
   /** A decision threw an error. The scheduler decides again after a backoff. */
   | { readonly type: 'decisionFailed'; readonly key: LeaseKey; readonly error: unknown };

@@ -269,7 +269,7 @@ export class ElectionController {
       this.#records.hasCandidates(key) ||
       object.isPreferredHolderOurs ||
       (!isRenewal && this.#records.isAskingForEvidence(key));
-    // Skip the objects of the first list: when that list ends, `#enqueueAll` adds their Leases.
+    // Skip the Leases of the first list: `#enqueueAll` adds them when the first lists are complete.
     if (isRelevant && !isRoutine && !initial) this.scheduler.add(key);
   }
 

@@ -15,8 +15,8 @@ export function keptText<T extends string | undefined>(text: T, known: string | 
 }
 
 /**
- * Returns a string equal to `text`: to save memory, one that exists already if possible (`known`, or the string of
- * another object).
+ * Returns a string equal to `text`. To save memory, returns an existing string if possible: `known`, or the string from
+ * an earlier call.
  */
 export function commonText<T extends string | undefined>(text: T, known: string | undefined): T {
   if (text === undefined) return text;

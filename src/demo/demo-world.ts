@@ -29,7 +29,7 @@ const LEASE_KEY = leaseKey(LEASE.namespace, LEASE.leaseName);
 /** Maximum number of stored events. A terminal has fewer lines. */
 const REMEMBERED = 200;
 
-/** Number of connections that the candidates share. Each candidate has watches and sends renewals. */
+/** Maximum number of requests in flight, for example renewals, of the client that all candidates share. */
 const CONNECTIONS = 8;
 
 export type DemoWorld = ReturnType<typeof createDemoWorld>;

@@ -37,7 +37,7 @@ export interface CandidateObservation {
   readonly unchangedSince: Instant;
   /** Age of renewTime, or else of creationTimestamp, at the first sight, in ms; 0 after an observed renewal. */
   readonly ageAtFirstSightMs: number;
-  /** Until when the candidate counts as fresh; -Infinity if it was not fresh at first sight. */
+  /** Until when the candidate is fresh; -Infinity if it was not fresh at first sight and has not renewed since. */
   readonly freshUntil: Instant;
   readonly ping: Ping | undefined;
   /** Number of consecutive unanswered pings before `ping`. */

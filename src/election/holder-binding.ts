@@ -5,7 +5,7 @@ export interface Pod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The Pod's hostname. client-go and controller-runtime use it in identities, except on the host network. */
+  /** The Pod's hostname. Most programs use it in their identities. On the host network, it is the node's. */
   readonly hostname: string;
   readonly isOnHostNetwork: boolean;
   /** True for a mirror Pod: it only represents a static Pod, which the kubelet runs under another uid. */

@@ -122,7 +122,7 @@ function isMadeUp({ id, startedAt, finishedAt, reason }: EndedInstance): boolean
   return id === '' || startedAt === undefined || finishedAt === undefined || MADE_UP.has(reason);
 }
 
-/** Precision of the times in a container status, in microseconds: they are whole seconds. */
+/** Precision of the times in a container status, in microseconds. The kubelet writes whole seconds. */
 const STATUS_PRECISION = 1_000_000n;
 
 /** Whether the instance may have been running at `time`, by the clock of its node. */

@@ -72,7 +72,7 @@ interface SeenChange {
   readonly written: HolderRecord;
   /** True if the Lease shows our last grant, or a renewal of it. */
   readonly isOwnGrant: boolean;
-  /** Set if a list showed the change: when this process became the coordinator, or Infinity if it is not. */
+  /** When this process became the coordinator; Infinity if it is a standby. Set only if a list showed the change. */
   readonly coordinatingSince: Instant | undefined;
 }
 

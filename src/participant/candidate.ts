@@ -143,8 +143,8 @@ export class Candidate {
       },
     });
     this.#current = next;
-    // Only stop a former LeaseCandidate in the group of `next`, because `next` takes it over: all versions of a group
-    // show the same object. `#former` is in the group of `next` if the last move has failed, and this is the move back.
+    // Stop a former LeaseCandidate in the group of `next`, but do not delete it: all versions of a group show the same
+    // object, so `next` takes it over. `#former` is in this group if the last move has failed: this is the move back.
     const isInGroup = (published: PublishedCandidate) =>
       sourceOf(published.apiVersion) === sourceOf(apiVersion);
     if (this.#former && isInGroup(this.#former)) {

@@ -290,7 +290,7 @@ export class Elector {
     void this.#carryOut(term);
   }
 
-  /** Calls the program's callback with the term. After the callback has ended, releases the Lease. */
+  /** Calls the program's callback with the term, and waits until the callback has ended. Then decides what follows. */
   async #carryOut(term: RunningTerm): Promise<void> {
     try {
       if (await term.run(this.#lead)) this.#isStopping = true;

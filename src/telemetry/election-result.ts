@@ -156,8 +156,8 @@ export class TroubleWatch {
   readonly #conflicting = new Set<string>();
 
   /**
-   * `began` is the log level of a problem that begins with this decision. If this decision ends a strategy conflict,
-   * `resolvedTo` is the strategy on which the candidates now agree.
+   * Returns the log level of a problem that begins with this decision, as `began`. If this decision ends a strategy
+   * conflict, also returns the strategy on which the candidates now agree, as `resolvedTo`.
    */
   decided(key: string, { reason, outcome, conflict = '' }: Decision) {
     if (electionSteps.has(reason)) return {};

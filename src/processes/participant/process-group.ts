@@ -59,8 +59,9 @@ const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
 
 /**
  * Starts a process in its own group, so that this program can end all processes of the command together. The new
- * process executes `command` only after a call of `release()`. If there is no shell, it executes `command` at once.
- * @throws {Error} with the errno `code`, if the program does not exist or is not executable.
+ * process executes `command` only after a call of `release()`. If there is no shell, it executes `command` at once, and
+ * emits an error if it cannot.
+ * @throws {Error} with the errno `code`, if there is a shell, but the program does not exist or is not executable.
  */
 export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
   const [file = '', ...args] = command;
