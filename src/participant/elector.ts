@@ -290,7 +290,7 @@ export class Elector {
     void this.#carryOut(term);
   }
 
-  /** Calls the program's callback with the term, and waits until the callback has ended. Then decides what follows. */
+  /** Calls the program's callback with the term. Ends the term when the callback has ended. */
   async #carryOut(term: RunningTerm): Promise<void> {
     try {
       if (await term.run(this.#lead)) this.#isStopping = true;
