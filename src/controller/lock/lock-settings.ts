@@ -40,7 +40,7 @@ export interface CoordinatorLockOptions {
  * Deadline of each write that needs the lock, in ms.
  *
  * This deadline keeps two coordinators from acting at once (rule 10). A write begins at most 10 s after the holder sent
- * its last successful renewal, and so ends at most 13.5 s after it. For other replicas, the lock expires 15 s after they
+ * its last successful renewal, and ends at most 13.5 s after it. For other replicas, the lock expires 15 s after they
  * saw this renewal. The write ends before that, even if one clock is 5 % slow and the other is 5 % fast:
  * 13.5 s / 0.95 < 15 s / 1.05.
  */
