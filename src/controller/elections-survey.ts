@@ -128,7 +128,7 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 /**
  * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero. If so, the leader has
  * released the Lease, and all other candidates (`present`) ended within the grace period. False if all other candidates
- * stopped answering long before the release, and redundant ones (`lost`) are among them: these redundant candidates hang.
+ * stopped answering long before the release, and redundant ones (`lost`) are among them: these candidates hang.
  */
 function hasShutDown(
   left: readonly Standing[],
