@@ -66,7 +66,7 @@ for (const output of [process.stdout, process.stderr]) {
 /** After a command has ended: grace period for work in flight before the process exits, in milliseconds. */
 const EXIT_AFTER_MS = 250;
 
-// Import this after setting the signal handlers: the import takes most of the start, and a signal may come meanwhile.
+// Import this after setting the signal handlers: the import takes most of the start time, and a signal may come then.
 const { runProgram } = await import('./cli/program.ts');
 
 process.exitCode = await runProgram(process.argv.slice(2), {

@@ -143,7 +143,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     /** Stops all work, releases the lock, and closes all connections. Aborts slow requests, to end within 3 s. */
     async stop() {
       stopping.abort();
-      // Wait only until no write is in flight, then release the lock: a standby waits for the lock.
+      // A standby waits for the lock. Release it as soon as no write is in flight, or when the grace periods end.
       await within(clock, DRAIN_MS, Promise.all([controller.stop(), labels?.stop()]));
       await Promise.all([client.close(ABORT_AFTER_MS), labelClient?.close(ABORT_AFTER_MS)]);
       await within(clock, RELEASE_MS, lock?.stop());
@@ -162,9 +162,9 @@ const KEEP_OPEN_REQUEST = {
 } as const;
 
 /**
- * Sends a small request on each idle connection from time to time, until `signal` aborts, so that connections stay
- * open. If many Leases lose their leaders at once, opening connections would take several times as long as the writes.
- * If these requests use all connections, a write aborts one of them.
+ * Keeps `connections` connections open until `signal` aborts: sends small requests on the idle ones from time to time.
+ * Otherwise, if many Leases lose their leaders at once, opening connections would take several times as long as the
+ * writes. A write that finds no free connection aborts one of the small requests.
  */
 export async function keepConnectionsOpen(
   client: Pick<KubernetesClient, 'request'>,

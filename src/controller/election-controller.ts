@@ -169,7 +169,7 @@ export class ElectionController {
   }
 
   elections(): Iterable<SurveyedElection> {
-    // After the loss of the lock, give no reasons: the last decisions are outdated.
+    // Without the lock, give no reasons: decisions from before the loss of the lock are outdated.
     const isDeciding = this.#parts.mayWrite();
     return surveyEach(
       this.#records,

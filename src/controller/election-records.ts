@@ -52,7 +52,7 @@ export class ElectionRecords {
   }
 
   /**
-   * Stores a Lease, or its deletion if `lease` is undefined. `coordinatingSince`: set if a list shows this state, see
+   * Stores a Lease, or its deletion if `lease` is undefined. `coordinatingSince`: set if a list showed the change, see
    * {@link observeLease}. `isNewcomer`: a list after the first one shows a Lease that this process did not know.
    */
   seeLease(
@@ -289,7 +289,7 @@ export class ElectionRecords {
     }
   }
 
-  /** Drops memories of deleted Leases without candidates when no former holder can lead or release them (rule 8). */
+  /** Drops the memory of a deleted Lease without candidates once no former holder can lead or release it (rule 8). */
   #forgetIfGone(key: LeaseKey, now: Now): void {
     let due = this.#deletedLeases.popDue(now.monotonic);
     for (; due !== undefined; due = this.#deletedLeases.popDue(now.monotonic)) {
@@ -309,8 +309,8 @@ export class ElectionRecords {
 
 /**
  * Compares two candidates with the same name (rule 13). The candidate whose renewal this process saw last comes first.
- * If neither has renewed since this process saw both, the candidate with the later renewTime comes first: one program
- * wrote both times. If the times are equal, the native candidate comes first.
+ * If neither has renewed since this process saw both, the candidate with the later renewTime comes first: these
+ * times are comparable, because one program wrote both. If the times are equal, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

@@ -53,7 +53,7 @@ export interface SurveyedElection {
   readonly tenure: Tenure;
   readonly standings: readonly Standing[];
   readonly now: Now;
-  /** The reason of the last decision; undefined if this replica has made none. */
+  /** The reason of the last decision; undefined if this replica has made none, or has lost the lock. */
   readonly reason: Reason | undefined;
 }
 
@@ -126,10 +126,9 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 }
 
 /**
- * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero: the leader has
- * released the Lease, and all other candidates (`present`) ended within the grace period. False if redundant candidates
- * (`lost`) stopped answering long before the release, and only the leader was left: such candidates were not stopped,
- * but hang.
+ * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero. If so, the leader has
+ * released the Lease, and all other candidates (`present`) ended within the grace period. False if all other candidates
+ * stopped answering long before the release, and redundant ones (`lost`) are among them: these candidates hang.
  */
 function hasShutDown(
   left: readonly Standing[],

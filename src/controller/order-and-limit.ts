@@ -101,7 +101,7 @@ export class RequestLimit {
   readonly #max: number;
   #limit: number;
   #shrunkAt: Instant = Number.NEGATIVE_INFINITY;
-  /** The quickest answers of this window and the previous one, in ms. The first window assumes 0 for the previous. */
+  /** The quickest answers of this window and the previous one, in ms. In the first window, `before` is 0. */
   #quickest = { before: 0, now: 0, since: Number.NEGATIVE_INFINITY };
 
   /** @param max the first and the highest limit */

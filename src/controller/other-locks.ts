@@ -26,7 +26,7 @@ export class HeldLocks {
     const { namespace } = splitLeaseKey(key);
     const lease = read(key);
     const holder = lease?.holderIdentity ?? '';
-    // Outside kube-system, another program may use a Lease of this name, so only an identity with our prefix counts.
+    // Outside kube-system, another program may use a Lease of this name, so it counts only if our replica holds it.
     const isHeld = holder !== '' && (!isForeign(holder) || namespace === coordinatorLease.namespace);
     const last = this.#seen.get(namespace)?.lease;
     if (lease === undefined || !isHeld) this.#seen.delete(namespace);
@@ -45,7 +45,7 @@ export class HeldLocks {
   }
 }
 
-/** Whether the lock differs from the built-in controller's lock, so that both may elect at once (rule 10). */
+/** Whether our lock is not the built-in controller's lock. If so, both controllers may elect at once (rule 10). */
 export function isSeparateLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;
 }

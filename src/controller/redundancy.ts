@@ -68,7 +68,7 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
 
 /**
  * Of the lives whose uid is in `unknown`, yields those that overlapped with another life for OVERLAP_MS. There may be
- * thousands of lives, so does not compare every pair.
+ * thousands of lives, so this function does not compare every pair.
  */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = lives.toSorted((a, b) => b.heardAt - a.heardAt);

@@ -18,8 +18,8 @@ interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'>
 
 /**
  * After a replica has lost a source of candidates, it leaves the lock to other replicas for this time, in ms: a replica
- * at another API server may still have all sources. The time is longer than the 13.5 s after which a holder that cannot
- * elect releases the lock.
+ * at another API server may still have all sources. The time must be longer than 13.5 s, because a holder that cannot
+ * elect may take this long to release the lock.
  */
 const YIELD_LOCK_MS = 20_000;
 

@@ -78,7 +78,7 @@ export interface AwaitedAnswer {
 interface Closed {
   readonly awaited:
     | AwaitedAnswer
-    /** Waits until the cache shows the object with another resourceVersion than the base of the write. */
+    /** Waits until the cache shows the object with another resourceVersion than `baseVersion`. */
     | { readonly kind: 'change'; readonly baseVersion: string | undefined; readonly until: Instant }
     | undefined;
   readonly failures: number;
@@ -93,7 +93,7 @@ const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 /**
  * Blocks writes to a Lease or candidate during the backoff after failures, and until the cache shows the result of the
  * last write (rule 8). A blocked Lease gets no decisions. After a success or a conflict, the object has another
- * resourceVersion than the one that the write named. So the cache is up to date as soon as it shows any other one.
+ * resourceVersion than the one that the write named, so the gate waits until the cache shows another one.
  */
 export class WriteGate {
   readonly #clock: Clock;
@@ -126,7 +126,7 @@ export class WriteGate {
     return awaited;
   }
 
-  /** Call this after a success or a conflict: the object has another version than the base of the write. */
+  /** Call this after a success or a conflict: the object then has another resourceVersion than `baseVersion`. */
   expectChange(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer, baseVersion?: string): void {
     if (this.#isOvertaken(key, object, answered)) return;
     const until = this.#clock.now() + EXPECTATION_MS;

@@ -49,13 +49,13 @@ interface LeaderLabelsParts {
   readonly observe: (event: LabelEvent) => void;
 }
 
-/** The known labels of a Lease, and the backoff of its writes. */
+/** The known leader labels for a Lease, and the backoff of their writes. */
 interface Entry extends KnownLabels {
   /** The uid of the leader's Pod, if the server has answered that this Pod does not exist. */
   readonly missing?: string | undefined;
   /** Number of consecutive failed writes. Determines the backoff. */
   readonly failures: number;
-  /** Whether a renewal needs no work: the labels match the leader, or the Lease cannot have labels. */
+  /** Whether a renewal needs no work: the labels match the leader, or the Lease's name is impossible in a label key. */
   readonly isSettled: boolean;
 }
 
@@ -64,7 +64,7 @@ const MAX_AT_ONCE = 2;
 const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
 /** Retry interval while this process may not write, or while a namespace is not cached, in ms. */
 const UNREADY_MS = 5000;
-/** Stands in the queue for the search for labels that a former coordinator has left. No Lease has this key. */
+/** The queue key of the search for labels that a former coordinator has left. No Lease has this key. */
 const SWEEP = '';
 const NOTHING: Entry = { carriers: [], doubtful: [], failures: 0, isSettled: false };
 
@@ -162,7 +162,7 @@ export class LeaderLabels {
     if (entries !== this.#entries) return;
     this.#entries = found;
     this.#isSwept = true;
-    // `found` also contains deleted Leases: their labels are removed, and then their entries are dropped.
+    // `found` may contain Leases that no longer exist. Their labels have to be removed, too.
     for (const key of [...found.keys(), ...leases()]) this.#add(key);
   }
 

@@ -42,9 +42,10 @@ export function leadershipOf(input: ElectionInput, at: Instant): Leadership | un
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };
 }
 
-/** Returns the writes after which only the leader's Pod has the label; none while the same leader's Pod is unknown. */
+/** Returns the writes after which only the leader's Pod has the label. */
 export function decideLabels(known: KnownLabels, leadership: Leadership | undefined): readonly LabelWrite[] {
   const pod = leadership?.pod;
+  // If the leader is the same as before, but its Pod is now unknown, keep the labels.
   const isOutOfSight = leadership && !pod && leadership.holder === known.holder;
   if (isOutOfSight) return [];
   const others = [...known.carriers, ...known.doubtful].filter(({ uid }) => uid !== pod?.uid);

@@ -94,7 +94,7 @@ export class CoordinatorLock {
     return { key: leaseKey(namespace, name), holder, renewTime: renewedAt };
   }
 
-  /** Whether a write may begin now. Becomes false as soon as another process may be the coordinator. */
+  /** Whether a write may begin now: we hold the lock, have renewed it in time, and `#actFrom` has passed. */
   isActive(): boolean {
     // Refresh the state now, because the timer may be late: `onChange` must be called before this returns false.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();

@@ -25,8 +25,8 @@ export type LockDecision =
   | { readonly kind: 'wait'; readonly until: Instant };
 
 /**
- * Returns the observation after this process saw `record`. The age of a record counts from the moment, on our clock, at
- * which this process first saw the same holder, renewTime and duration.
+ * Returns the observation after this process saw `record`. `seenAt` stays the same if the holder, the renewTime and the
+ * duration are unchanged.
  */
 export function observeLock(
   previous: LockObservation | undefined,
@@ -57,9 +57,9 @@ export function observeLock(
 }
 
 /**
- * Whether a holder without our prefix took the lock before the lease duration of the former holder was over. If so,
- * this process missed that the Lease was emptied or deleted, and the former holder may still act. Our own replicas are
- * not checked: after a claim by force, a replica neither acts nor releases the lock before that duration is over.
+ * Whether a foreign holder took the lock before the lease duration of the former holder was over. If so, this process
+ * missed that the Lease was emptied or deleted, and the former holder may still act. A new holder that is one of our
+ * replicas needs no check: after a claim by force, it neither acts nor releases the lock before that duration is over.
  */
 function isTakenEarly(
   previous: LockObservation | undefined,

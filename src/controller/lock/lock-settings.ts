@@ -26,7 +26,7 @@ export interface CoordinatorLockOptions {
   readonly clock: Clock;
   readonly storage: LockStorage;
   readonly identity: string;
-  /** Whether to take the lock by force from a holder without our prefix. */
+  /** Whether to take the lock by force from a foreign holder, such as the controller built into kube-apiserver. */
   readonly takeOver: boolean;
   /** While this returns false, we do not claim the lock. After RENEW_DEADLINE_MS, we release a lock that we hold. */
   readonly canCoordinate?: () => boolean;
@@ -39,10 +39,10 @@ export interface CoordinatorLockOptions {
 /**
  * Deadline of each write that needs the lock, in ms.
  *
- * This invariant keeps two coordinators from acting at once (rule 10): a write begins at most 10 s after the holder
- * sent its last successful renewal, and ends within this deadline. For other replicas, the lock expires 15 s
- * after they saw this renewal, so more than 15 s after it was sent. The last write ends earlier, even if one clock is
- * 5 % slow and the other 5 % fast: (10 s + 3.5 s) / 0.95 < 15 s / 1.05.
+ * This deadline keeps two coordinators from acting at once (rule 10). A write begins at most 10 s after the holder sent
+ * its last successful renewal, and ends at most 13.5 s after it. For other replicas, the lock expires 15 s after they
+ * saw this renewal. The write ends before that, even if one clock is 5 % slow and the other is 5 % fast:
+ * 13.5 s / 0.95 < 15 s / 1.05.
  */
 export const LONGEST_WRITE_MS = 3500;
 

@@ -10,7 +10,7 @@ export const CALL_TIMEOUT_MS = 3000;
 
 /**
  * Reads and writes the Lease of the lock. Keeps unknown fields. If a write fails with another error than `ApiError`,
- * the server may have carried out the write all the same.
+ * the server may still have carried out the write.
  */
 export interface LockStorage {
   readonly lease: { readonly namespace: string; readonly name: string };
