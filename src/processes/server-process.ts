@@ -186,8 +186,8 @@ function readCertificate(certFile: string, keyFile: string, clock: Clock) {
 }
 
 /**
- * Returns the root certificate at the end of a chain; undefined if the chain does not contain its root. The chain of a
- * public CA usually does not.
+ * Returns the root certificate at the end of a chain; undefined if the chain does not contain its root. Chains of
+ * public CAs usually do not contain it.
  */
 function rootIn(chain: string): string | undefined {
   const last = chain.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)?.at(-1);

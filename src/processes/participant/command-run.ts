@@ -162,7 +162,7 @@ const NOT_EXECUTABLE = 126;
 function endOf(child: ChildProcess, file: string): Promise<CommandEnd> {
   return new Promise((resolve) => {
     child.on('error', (error) => {
-      // Without a pid, the command did not start. Ignore a later error: only a signal could not be delivered.
+      // Without a pid, the command did not start. A later error only means that a signal was not delivered: ignore it.
       if (child.pid === undefined) resolve(notStarted(file, error));
     });
     child.once('exit', (code, signal) =>

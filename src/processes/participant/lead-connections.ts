@@ -168,7 +168,7 @@ export class LeadConnections {
     const leading = !signal.aborted && remainingMs > 0;
     const why = signal.reason instanceof TermOver ? signal.reason.why : 'lost';
     // The program counts these milliseconds from when it sent its request. The sidecar counts from when it received the
-    // request. This is later, so the permission ends too early rather than too late.
+    // request. Because this is later, the permission may end a little early, but never late.
     const validUntilMs = Math.floor(now - askedAt + remainingMs);
     return { lease, holder, leading, ...(!leading && { why }), fencingToken, validUntilMs };
   }

@@ -82,7 +82,7 @@ export async function runSidecar(
       },
     });
   try {
-    // Do not be a candidate before the program is ready (`readyUrl`) and asks for the lead (`leadByConnection`).
+    // Do not be a candidate until the program is ready (`readyUrl`) and asks for the lead (`leadByConnection`).
     if (!canLead()) await participant.withdraw();
     await participant.run(stop);
   } finally {
