@@ -72,8 +72,8 @@ export function pingTimeOf(object: KubernetesObject): MicroTime | undefined {
 }
 
 /**
- * Returns the next renewTime: the wall-clock time, but always after pingTime, even if this clock is behind. The next
- * renewTime also differs from the last one, so that the coordinator sees a renewal.
+ * Returns the new renewTime: the wall-clock time, or 1 µs after pingTime if this machine's clock is not later than
+ * pingTime. Adds 1 µs to a result that equals the last renewTime, so that the coordinator sees a renewal.
  */
 function renewTimeAfter(object: KubernetesObject, wallTime: MicroTime): MicroTime {
   const pingTime = pingTimeOf(object);

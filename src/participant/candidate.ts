@@ -130,7 +130,7 @@ export class Candidate {
         this.#sleep.interrupt();
       },
       // Discover again: after a restart, the API server may serve a better version. If an old LeaseCandidate of this
-      // name exists in that version, the coordinator may use it (rule 13), but no program answers its pings.
+      // name exists in that version, the coordinator may use it, although no program answers its pings (rule 13).
       onReconnected: () => {
         if (apiVersion !== this.#allowed[0]) this.#sleep.interrupt();
       },
@@ -143,8 +143,8 @@ export class Candidate {
       },
     });
     this.#current = next;
-    // Stop a former LeaseCandidate in the group of `next`, but do not delete it: all versions of a group show the same
-    // object, so `next` takes it over. `#former` is in this group if the last move has failed: this is the move back.
+    // All versions of a group show the same object. If a former LeaseCandidate is in the group of `next`, stop renewing
+    // it, but do not delete it: `next` takes it over. `#former` is in this group if this move undoes an unfinished one.
     const isInGroup = (published: PublishedCandidate) =>
       sourceOf(published.apiVersion) === sourceOf(apiVersion);
     if (this.#former && isInGroup(this.#former)) {

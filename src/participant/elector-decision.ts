@@ -15,8 +15,8 @@ export interface LeaseSight {
   /** The Lease as last seen; undefined if the Lease does not exist. */
   readonly lease: Lease | undefined;
   /**
-   * When the elector first saw the current record (see `isSameRecord`). If it saw this record in the answer to its own
-   * write, the time at which it sent this write.
+   * When the elector first saw the current record (see `isSameRecord`). For a record that it first saw in the answer to
+   * its own write: when it sent this write.
    */
   readonly since: Instant;
   /** The greatest leaseTransitions that the elector has seen; -1 if it has never seen the Lease. */
@@ -159,8 +159,8 @@ function decideLeading(view: ElectorView, term: TermView, now: Instant): Elector
   if (refusal) return { kind: 'end', why: refusal };
   const lease = sight?.lease;
   if (lease && prefersAnother(lease, identity)) return { kind: 'end', why: 'yielded' };
-  // If the Lease was deleted, the elector cannot renew, because only the coordinator creates Leases. The term continues
-  // until its deadline.
+  // Wait for the request in flight. Also wait if the Lease was deleted: only the coordinator creates Leases. The term
+  // then continues until its deadline.
   if (view.isRequestInFlight || !lease) return { kind: 'await', until: deadline };
   const renewAt = Math.max(term.renewedAt + timing.retryPeriodMs, retryAt);
   if (now < renewAt) return { kind: 'await', until: Math.min(renewAt, deadline) };

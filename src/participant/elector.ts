@@ -159,8 +159,8 @@ export class Elector {
   #seen(): void {
     const { identity, logger } = this.#parts;
     const lease = this.#follower.sight?.lease;
-    // A former process with this identity held the Lease. Wait until `#resumesAt`, because that process may have told
-    // other programs that they may lead.
+    // If the Lease names this identity at first sight, a former process may have held it, and may have told other
+    // programs that they may lead. Wait until `#resumesAt`.
     if (!this.#hasSeen && lease?.holderIdentity === identity) this.#retryAt = this.#resumesAt;
     this.#hasSeen = true;
     if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;

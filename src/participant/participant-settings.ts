@@ -73,8 +73,8 @@ function problemsOf(description: CandidateDescription): Problems {
 }
 
 /**
- * client-go's jitter of the retry period. The renew deadline must be longer than a retry period with this jitter, so
- * that there is time for a second attempt.
+ * As in client-go, the renew deadline must be longer than this factor times the retry period, so that there is time for
+ * a second attempt after a failed renewal.
  */
 const JITTER_FACTOR = 1.2;
 

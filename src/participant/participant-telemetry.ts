@@ -74,7 +74,7 @@ export function createTroubleLog(logger: ParticipantLogger, message: string) {
 }
 
 /**
- * A `Registry` of prom-client. This type does not import prom-client, which a program without metrics may not have
+ * A `Registry` of prom-client. This type does not import prom-client, because a program without metrics may not have it
  * installed.
  */
 export interface MetricsRegistry {

@@ -219,9 +219,9 @@ export interface ConnectionOptions extends KubeConfigSource {
 }
 
 /**
- * Creates the client of a participant. Also returns `namespace`, the given one or else that of the kubeconfig's
- * context, and `podNamespace`, the namespace of this program's Pod. `podNamespace` is undefined unless the client uses
- * the Pod's service account, because the Pod may then be in another cluster.
+ * Creates the client of a participant. Also returns `namespace`, the given one or else that of the current context, and
+ * `podNamespace`, the namespace of this program's Pod. With a kubeconfig, `podNamespace` is undefined, because the
+ * kubeconfig may be for another cluster than that of the Pod.
  * @throws KubeConfigError if there is no cluster to connect to.
  */
 export function connectParticipant(options: ConnectionOptions) {

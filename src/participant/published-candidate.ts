@@ -40,9 +40,7 @@ interface PublishedCandidateParts extends CandidateParts {
    * version. The participant still retries.
    */
   readonly onForbidden: () => void;
-  /**
-   * Called when the watch starts again: the API server may be a restarted or another one, and serve other API versions.
-   */
+  /** Called when the watch starts again. The API server may have restarted, and may serve other API versions now. */
   readonly onReconnected: () => void;
   /** Called when the API server does not serve this API version. */
   readonly onNotServed: () => void;
@@ -181,7 +179,7 @@ export class PublishedCandidate {
         await this.#renew();
         backoff.succeeded();
         this.#trouble.ended();
-        // If a ping or a deletion arrived during the renewal, handle it at once: do not sleep.
+        // Sleep until the next renewal, unless a ping or a deletion arrived during this renewal: handle it first.
         if (!this.#isStale && !this.#isPinged()) await this.#sleep.until(clock.now() + RENEWAL_MS);
       } catch (error) {
         if (signal.aborted) return;

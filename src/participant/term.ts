@@ -7,8 +7,8 @@ export interface Term {
   readonly holder: string;
   /**
    * The Lease's leaseTransitions in this term, greater than in all earlier terms. The leader sends this token with each
-   * write to a store. The store can then reject a write with a lower token than an earlier write: it comes from a
-   * former leader.
+   * write to a store. The store can then reject the writes of former leaders: their token is lower than one that the
+   * store has already seen.
    */
   readonly fencingToken: number;
   /** Aborts when the program must stop leading. The reason is a {@link TermOver}. */

@@ -186,8 +186,8 @@ function readCertificate(certFile: string, keyFile: string, clock: Clock) {
 }
 
 /**
- * Returns the root certificate at the end of a chain; undefined if the chain does not contain its root, such as a chain
- * of a public CA.
+ * Returns the root certificate at the end of a chain; undefined if the chain does not contain its root. Chains of
+ * public CAs usually do not contain it.
  */
 function rootIn(chain: string): string | undefined {
   const last = chain.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)?.at(-1);
@@ -209,8 +209,8 @@ async function ownCertificate(directory: string | undefined, hosts: readonly str
   const made = await generateCertificate(hosts, clock);
   writePrivateFile(caFile, made.ca);
   writePrivateFile(keyFile, made.key);
-  // Write the certificate last, because the next start looks for it first. If this start is interrupted, the
-  // certificate is missing, and the next start generates all three files again.
+  // Write the certificate last, because the next start looks at it first. If this start is interrupted, the certificate
+  // is still missing or due for renewal, so the next start generates all three files again.
   writePrivateFile(certFile, made.cert);
   return made;
 }

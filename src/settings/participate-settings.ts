@@ -171,8 +171,8 @@ export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number
 }
 
 /**
- * client-go's jitter of the retry period. The renew deadline must be longer than a retry period with this jitter, so
- * that there is time for a second attempt.
+ * As in client-go, the renew deadline must be longer than this factor times the retry period, so that there is time for
+ * a second attempt after a failed renewal.
  */
 const JITTER = 1.2;
 

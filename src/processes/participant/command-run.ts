@@ -140,7 +140,7 @@ export class CommandRun {
     undo.push(host.clock.setTimer(kill, ms));
   }
 
-  /** Returns the time until the wrapper or its guard (`by`) kills the command, in milliseconds. */
+  /** Returns how long the command may still run before the wrapper or its guard (`by`) kills it, in milliseconds. */
   #mayLiveMs(term: Term, by: keyof ReturnType<typeof killTimes>): number {
     const { leaseDurationMs } = this.#parts;
     return term.remainingMs() - (leaseDurationMs * SAFE_SHARE - killTimes(leaseDurationMs)[by]);
@@ -162,7 +162,7 @@ const NOT_EXECUTABLE = 126;
 function endOf(child: ChildProcess, file: string): Promise<CommandEnd> {
   return new Promise((resolve) => {
     child.on('error', (error) => {
-      // Ignore an error after the start: it only means that a signal could not be delivered.
+      // Without a pid, the command did not start. A later error only means that a signal was not delivered: ignore it.
       if (child.pid === undefined) resolve(notStarted(file, error));
     });
     child.once('exit', (code, signal) =>

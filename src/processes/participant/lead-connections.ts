@@ -11,9 +11,9 @@ export const MAX_PROMISE_MS = 5000;
 const MAX_WAITING = 64;
 
 /**
- * Interval of the checks that detect a pause of the sidecar, in milliseconds. Without a check for two intervals, the
- * sidecar refuses requests, so an accepted request has waited at most 2 s. Of its first permission of 5 s, at least 3 s
- * then remain: 2 s until the next message, and 1 s in reserve.
+ * Interval of the checks that detect a pause of the sidecar, in milliseconds. After two intervals without a check, the
+ * sidecar refuses requests. An accepted request has therefore waited at most 2 s. This leaves at least 3 s of each
+ * permission of 5 s: 2 s until the next message, and 1 s in reserve.
  */
 const PAUSE_CHECK_MS = 1000;
 
@@ -75,8 +75,8 @@ export class LeadConnections {
 
   /**
    * Starts the checks that detect a pause of this process; the returned function ends them. The sidecar refuses a
-   * request that may have waited in its socket during a pause. Permissions count from the time at which the program
-   * sent the request, so each would be over before the program reads it. The program would then never work.
+   * request that may have waited in its socket during a pause. All permissions for such a request might be over before
+   * the program reads them, because they count from the time at which the program sent the request.
    */
   watchPauses(): () => void {
     const { clock } = this.#parts;
@@ -113,7 +113,7 @@ export class LeadConnections {
     else logger.warn('A program asks for the lead while another one is connected: it waits');
   }
 
-  /** Lets the first waiting program, if any, lead. Resolves when the term is over and that connection is closed. */
+  /** Lets the first waiting program (if any) lead. Resolves when the term is over and this program is disconnected. */
   async lead(term: Term): Promise<void> {
     const [program] = this.#waiting;
     if (!program) return untilAborted(term.signal);
@@ -167,8 +167,8 @@ export class LeadConnections {
     const remainingMs = Math.min(term.remainingMs(), MAX_PROMISE_MS);
     const leading = !signal.aborted && remainingMs > 0;
     const why = signal.reason instanceof TermOver ? signal.reason.why : 'lost';
-    // The end of the permission, in milliseconds since the program sent its request. The sidecar counts from the time
-    // at which it received the request, which is later, so it never permits too much.
+    // The program counts these milliseconds from when it sent its request. The sidecar counts from when it received the
+    // request. Because this is later, the permission may end a little early, but never late.
     const validUntilMs = Math.floor(now - askedAt + remainingMs);
     return { lease, holder, leading, ...(!leading && { why }), fencingToken, validUntilMs };
   }

@@ -43,8 +43,8 @@ export function participationOf(
 }
 
 /**
- * Serves health checks and metrics. Whether it leads or not, the participant is ready after the first publication of
- * its LeaseCandidate, except while it is withdrawn. If the participant loses the API server, it stays ready.
+ * Serves health checks and metrics. The participant is ready after the first publication of its LeaseCandidate, except
+ * while it is withdrawn. It stays ready if it does not lead, or loses the connection to the API server.
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export function serveHealth(

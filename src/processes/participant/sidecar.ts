@@ -82,7 +82,7 @@ export async function runSidecar(
       },
     });
   try {
-    // With `readyUrl`, wait until the program is ready. With `leadByConnection`, wait until it asks for the lead.
+    // Do not be a candidate until the program is ready (`readyUrl`) and asks for the lead (`leadByConnection`).
     if (!canLead()) await participant.withdraw();
     await participant.run(stop);
   } finally {
