@@ -12,7 +12,7 @@ export interface ScrapeSources {
   };
   /** Surveys the Leases. `known` is the redundancy that the last survey returned. */
   readonly survey?: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>;
-  /** Returns when the watches of the resource last got data (the earliest time); undefined until each has got data. */
+  /** Returns when the most silent watch of the resource last got data; undefined until each of its watches got data. */
   readonly lastHeard?: (resource: WatchedResource) => Instant | undefined;
   /** Number of locks that other coordinators hold in other namespaces. */
   readonly otherLocks?: () => number;
