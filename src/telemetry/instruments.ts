@@ -12,7 +12,7 @@ export interface ScrapeSources {
   };
   /** Surveys the Leases. `known` is the redundancy that the last survey returned. */
   readonly survey?: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>;
-  /** Returns when the most silent watch of the resource last got data; undefined until each of its watches got data. */
+  /** Each watch of the resource has a time of its last data. Returns the earliest; undefined until each watch has one. */
   readonly lastHeard?: (resource: WatchedResource) => Instant | undefined;
   /** Number of locks that other coordinators hold in other namespaces. */
   readonly otherLocks?: () => number;

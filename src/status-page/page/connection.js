@@ -4,7 +4,7 @@
  * @typedef {{ [E in Exclude<keyof Messages, 'refused'>]: (message: Messages[E]) => void }} Handlers
  */
 
-/** The connection is lost after this many ms without a message. The server sends a message at least every 10 s. */
+/** The connection counts as lost after this time without a message, in ms. The server sends at least one every 10 s. */
 const LONGEST_SILENCE_MS = 25_000;
 const LOOK_MS = 1000;
 
