@@ -19,7 +19,7 @@ export interface LeaseState {
   readonly strategy: string;
   readonly transitions: number;
   readonly durationMs: number;
-  /** Time until the Lease expires; 0 after the expiry. */
+  /** Time until the Lease expires; 0 if the Lease has no valid holder. */
   readonly remainingMs: number;
 }
 
@@ -51,7 +51,7 @@ export interface DemoEvent {
   /** The actor: the name of a candidate, `coordinator`, `server`, `status page` or `you`. */
   readonly who: string;
   readonly text: string;
-  /** True for a problem. The live screen shows the event in yellow. */
+  /** True for a problem. The live screen shows problems in yellow. */
   readonly isTrouble: boolean;
 }
 

@@ -15,7 +15,7 @@ import { createSampleCast } from './sample-cast.ts';
 
 interface DemoWorldParts {
   readonly clock: Clock;
-  /** Creates a client with this number of connections. The demo world closes the client when it stops. */
+  /** Creates a client with at most this many requests in flight. The demo world closes the client when it stops. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: RunSettings;
   readonly timing: SampleTiming;
@@ -29,7 +29,7 @@ const LEASE_KEY = leaseKey(LEASE.namespace, LEASE.leaseName);
 /** Maximum number of stored events. A terminal has fewer lines. */
 const REMEMBERED = 200;
 
-/** Maximum number of requests in flight, for example renewals, of the client that all candidates share. */
+/** All candidates share one client. It has at most this number of requests in flight. Watches do not count. */
 const CONNECTIONS = 8;
 
 export type DemoWorld = ReturnType<typeof createDemoWorld>;

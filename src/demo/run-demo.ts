@@ -37,8 +37,8 @@ const HOST = '127.0.0.1';
 const MAX_LINE_LENGTH = 1000;
 
 /**
- * Runs the demo until the user quits or this process gets a signal. The demo consists of an API server, the coordinator
- * and sample candidates. With `once`, runs the tour and returns.
+ * Runs the demo: an API server, the coordinator and sample candidates. With `once`, the demo ends after the tour.
+ * Otherwise, it ends when the user quits or this process gets a signal.
  * @throws {TourError} if the tour fails.
  */
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
@@ -140,7 +140,7 @@ function lineOf({ at, who, text }: DemoEvent): string {
   return `${timeOfDay(at)}Z ${shortened(printable(`${who} ${text}`), MAX_LINE_LENGTH)}`;
 }
 
-/** Serves the status page. @throws {Error} with the address and advice, if the server cannot listen on it. */
+/** Serves the status page. @throws {Error} with the address and advice, if the server cannot listen on this address. */
 function servePage(page: StatusPage, listen: ListenAddress, clock: Clock): Promise<HttpServer> {
   return serveAnswers((server) => listenOn(server, listen), {
     clock,

@@ -54,11 +54,11 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
     get life() {
       return end ?? (simulated.isPaused() ? 'paused' : 'running');
     },
-    /** True while the program leads, also while the program is stopping. */
+    /** Whether the program leads or is still stopping its work. False after a call of `crash` or `leave`. */
     get isLeading(): boolean {
       return end === undefined && isLeading;
     },
-    /** Starts the program. Resolves when the LeaseCandidate is published; never resolves if the program ends before. */
+    /** Starts the program. Resolves when the LeaseCandidate is published; never resolves if the program ends first. */
     start(): Promise<void> {
       running = participant.run(stopping.signal);
       return participant.published;
@@ -72,7 +72,7 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
       end ??= 'crashed';
       simulated.kill();
     },
-    /** Stops the program. The program then releases the Lease and deletes its LeaseCandidate. */
+    /** Stops the program. The program releases the Lease if it leads, and deletes its LeaseCandidate. */
     async leave(): Promise<void> {
       end ??= 'left';
       stopping.abort();

@@ -46,7 +46,7 @@ export function createBoard(clock: Clock, source: LeaseSource) {
     rows,
     /**
      * Marks the entry of a Lease as outdated.
-     * @param isRenewalOnly true if the holder only renewed the Lease. The entry of a held Lease then stays the same.
+     * @param isRenewalOnly true if the holder only renewed the Lease. The entry of a held Lease then does not change.
      */
     touch(key: LeaseKey, isRenewalOnly = false): void {
       if (!isRenewalOnly || rows.get(key)?.isHeld === false) stale.add(key);
@@ -75,16 +75,16 @@ export function createBoard(clock: Clock, source: LeaseSource) {
   };
 }
 
-/** Reasons for which `waitingFor` counts down the seconds. An entry with such a reason is built again every second. */
+/** Entries with these reasons are built again every second: their text `waitingFor` can count down the seconds. */
 const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate', 'LeaseFenced']);
 const COUNTDOWN_MS = 1000;
 
-/** Maximum number of candidates in an entry. The command line shows all. */
+/** Maximum number of candidates in an entry. The command `explain` shows all candidates. */
 export const MAX_CANDIDATES = 100;
 
 /**
- * Builds the entry of a Lease, using the controller's own decision function. `until` is the time at which the entry
- * becomes outdated even if the Lease and its candidates do not change; undefined if there is no such time.
+ * Builds the entry of a Lease, using the controller's own decision function. Also returns, as `until`, when the entry
+ * becomes outdated if the Lease and its candidates do not change; undefined if it does not become outdated.
  * @param wallOffsetMs instant + offset = Unix time in ms
  */
 export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: number) {

@@ -93,7 +93,7 @@ const SURVEY_AGE_MS = 1000;
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** If this process did not see when a Lease lost its leader: when a survey first found the Lease without a leader. */
+  /** When a survey first found a Lease without a leader. Kept only if this process missed the loss of the leader. */
   let foundUnled = new Map<string, Instant>();
 
   const current = sharedWhileRunning(async () => {

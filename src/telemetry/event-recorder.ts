@@ -10,7 +10,7 @@ import { createRateLimits, createRecentMap, createTokenBucket } from './log-budg
 import type { EventResult } from './metrics.ts';
 
 interface EventRecorderParts {
-  /** A client with its own connections, so that Events never delay an election. */
+  /** A client only for Events, so that Events do not use up the connections that elections need. */
   readonly client: Pick<KubernetesClient, 'request'>;
   readonly clock: Clock;
   /** The host name of this replica. Each Event contains it as the host of its `source`. */
@@ -100,8 +100,8 @@ export function createEventRecorder({ client, clock, host, onEnd, onFailure }: E
         correlator.gone(event);
       }
     }
-    // The name contains the time, as in client-go. If the time has not advanced since the last name, add 1 to the last
-    // number, so that each name is unique.
+    // The name ends with the time, as in client-go. If the clock has not advanced since the last name, use the time in
+    // the last name plus 1, so that no two names are equal.
     const now = clock.wallTime() * 1000n;
     lastSuffix = now > lastSuffix ? now : lastSuffix + 1n;
     const name = eventName(event.lease.name, lastSuffix.toString(16));

@@ -10,8 +10,8 @@ type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => v
 const RATE = { burst: 20, perSecond: 1 };
 
 /**
- * For one message, a namespace is quiet if no line about the namespace was written for this time, in milliseconds. The
- * lines about quiet namespaces may use a second budget.
+ * A namespace is quiet for a message if no line with this message and this namespace was written for this time, in
+ * milliseconds. Lines about quiet namespaces may use a second budget.
  */
 const QUIET_NAMESPACE_MS = 60_000;
 

@@ -11,7 +11,7 @@ import { createSchedulerMetrics } from './scheduler-metrics.ts';
 /** All metrics of a replica. Each replica has its own registry: in tests, several replicas run in one process. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Interval of the samples of the event-loop delay, in milliseconds. Not shorter: each sample wakes an idle process. */
+/** Interval of the samples of the event-loop delay, in ms. A shorter interval would wake an idle process more often. */
 const EVENT_LOOP_RESOLUTION_MS = 50;
 
 const EVENT_RESULTS = ['written', 'failed', 'dropped'] as const;

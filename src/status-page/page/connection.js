@@ -4,13 +4,13 @@
  * @typedef {{ [E in Exclude<keyof Messages, 'refused'>]: (message: Messages[E]) => void }} Handlers
  */
 
-/** The connection counts as lost after this time without a message, in ms. The server sends one at least every 10 s. */
+/** The connection counts as lost after this time without a message, in ms. The server sends at least one every 10 s. */
 const LONGEST_SILENCE_MS = 25_000;
 const LOOK_MS = 1000;
 
 /**
- * Keeps a connection to the stream of messages while the page is visible. A hidden page needs no connection, and a
- * browser allows at most six connections to one server, for all tabs together.
+ * Keeps a connection to the stream of messages while the page is visible. A hidden page has no connection, because a
+ * browser allows all its tabs together at most six connections to one server.
  * @param {Handlers} handlers
  * @param {(connection: Connection) => void} onChange called when the connection changes, and after each message
  */
@@ -50,7 +50,7 @@ export function connect(handlers, onChange) {
     onChange({ kind: 'lost', since: heardAt, why });
   }
 
-  // Compare wall-clock times: timers stop while a machine sleeps, and after the sleep the page is outdated.
+  // Compare wall-clock times, because they include the time that the machine sleeps. Timers stop during the sleep.
   setInterval(() => {
     const isSilent = Math.abs(Date.now() - silentSince) > LONGEST_SILENCE_MS;
     if (source && isSilent) lose();
