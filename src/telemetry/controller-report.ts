@@ -63,7 +63,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
       logger.error({ lease: key, err: error }, 'Reconciling a Lease failed');
     },
     synced: ({ apiVersion }) => logger.info({ apiVersion }, 'Watching LeaseCandidates'),
-    gone: ({ apiVersion }) => logger.warn({ apiVersion }, 'LeaseCandidates are served no more'),
+    gone: ({ apiVersion }) => logger.warn({ apiVersion }, 'LeaseCandidates are no longer served'),
     notServed: () => logger.error(NOT_SERVED_ADVICE),
     discoveryFailed({ error }) {
       metrics.api.reflectorFailed({ path: 'leasecandidates', during: 'discovery' });

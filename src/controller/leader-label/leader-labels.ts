@@ -206,7 +206,7 @@ export class LeaderLabels {
       if (kind === 'add' && pod.uid === missing) continue;
       const isOther = ({ uid }: PodReference) => uid !== pod.uid;
       try {
-        if (!mayWrite()) throw new Error('the right to write has gone');
+        if (!mayWrite()) throw new Error('the coordinator lock was lost before the write');
         const isThere = await writeLabel(client, namespace, labelKey, write);
         observe({ type: 'labelWritten', key, write, error: undefined });
         [carriers, doubtful] = [carriers.filter(isOther), doubtful.filter(isOther)];

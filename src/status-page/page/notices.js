@@ -80,6 +80,6 @@ export function emptyTexts(state, isComplete, isFiltered, namespaces) {
   const where = namespaces.length === 0 ? '' : ` in ${namespaces.join(', ')}`;
   return [
     `No component is a candidate for a Lease${where} yet.`,
-    'One is when it creates a LeaseCandidate: kube-controller-manager and kube-scheduler do with --feature-gates=CoordinatedLeaderElection=true, others with client-go’s NewCandidate. It shows here at once.',
+    'A component becomes a candidate when it creates a LeaseCandidate: kube-controller-manager and kube-scheduler with --feature-gates=CoordinatedLeaderElection=true, other programs with client-go’s NewCandidate. This page then shows its Lease.',
   ];
 }

@@ -20,7 +20,10 @@ export async function leaseCoordinatorApiOff(site: Site): Promise<void> {
     'for POD in',
     /staleness_seconds\{resource="leasecandidates"\} (?:1[5-9]\d|[2-9]\d\d)/,
   );
-  await runbook.follow('kubectl logs', /coordination\.k8s\.io\/v1beta1.*LeaseCandidates are served no more/);
+  await runbook.follow(
+    'kubectl logs',
+    /coordination\.k8s\.io\/v1beta1.*LeaseCandidates are no longer served/,
+  );
   await runbook.follow('kubectl api-resources', /^(?![\s\S]*leasecandidates)[\s\S]*\bleases\b/);
   // kubectl cannot change the flags of an API server.
   await plane.restartApiServer({ coordinatedLeaderElection: true });
