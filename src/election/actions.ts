@@ -7,7 +7,7 @@ import { notesWith } from './notes.ts';
 import type { Leader } from './outcome.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
-/** In one decision: maximum number of contenders to ping, and also of housekeeping actions. Keeps decisions short. */
+/** Maximum number of contenders that one decision pings, and of its housekeeping actions. Keeps decisions short. */
 export const MAX_ASKED_AT_ONCE = 5000;
 
 export function pingEach(view: View, standings: readonly Standing[], purpose: PingPurpose): PingCandidate[] {
