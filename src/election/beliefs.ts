@@ -38,7 +38,7 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/** How long a belief is kept after its end, in ms. A list may show a release later than it was written. */
+/** How long a belief is kept after its end, in ms. It helps to judge an earlier release that a list shows late. */
 const KEPT_MS = 5 * 60_000;
 
 /** Maximum number of remembered holders per Lease. A client may write thousands of names into a Lease. */
@@ -121,7 +121,7 @@ export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): b
   return others.some((other) => !other.isParticipant && at < disturbsUntil(other));
 }
 
-/** Returns when no holder in `beliefs` can lead or release another's Lease any more; -Infinity without beliefs. */
+/** Returns when no holder in `beliefs` can lead, or release another holder's Lease; -Infinity without beliefs. */
 export function matterUntil(beliefs: Beliefs): Instant {
   return Math.max(...beliefs.map(disturbsUntil));
 }

@@ -201,7 +201,7 @@ export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);
 }
 
-/** After this time without a failure, the next failure counts as the first one, in milliseconds. */
+/** If something has not happened for this time, in milliseconds, its next occurrence counts as the first one. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
 /** Records that the server or the holder has removed fields that we wrote. We write them again after a backoff. */

@@ -195,7 +195,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isBelieved = lease.isReleasedByParticipant
     ? // A participant empties only its own Lease, and only in the state that it last wrote (rule 15).
       (grown === 0 || isFirstTerm) && !isOthers
-    : // A list does not show when the release was written: at any time since this process saw the last record.
+    : // A list does not show when the release was written. This may have been just after `record` was seen.
       grown === 0 &&
       !isPerhapsAnothers &&
       !mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at);
