@@ -41,9 +41,9 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 }
 
 /**
- * Returns a comparison that sorts contenders by their strategy, best first. If they would elect no leader, compares
- * only binaryVersions, because the highest binaryVersion selects the strategy. Of equal contenders, the last holder
- * comes last, because it has just missed its renewals. Of the others, the one with the latest renewal comes first.
+ * Returns the order of pings to contenders: the best by their strategy comes first. If they would elect no leader, the
+ * highest binaryVersion comes first, because it selects the strategy. Of equal contenders, the last holder comes last,
+ * because it has just missed its renewals. Of the others, the one with the latest renewal comes first.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(contenders.map(({ candidate }) => candidate));
@@ -63,7 +63,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     byName(a, b);
 }
 
-/** True if both candidates have the same versions and priority. Most candidates do. Avoids slow comparisons. */
+/** True if both candidates have the same versions and priority. Most do, and need no slow comparison. */
 function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
   return (
     a.binaryVersion === b.binaryVersion &&

@@ -38,7 +38,7 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/** How long a belief is kept after its end, in ms. A late list may show a release from before that end. */
+/** How long a belief is kept after its end, in ms. It helps to judge an earlier release that a list shows late. */
 const KEPT_MS = 5 * 60_000;
 
 /** Maximum number of remembered holders per Lease. A client may write thousands of names into a Lease. */
@@ -73,7 +73,7 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
   const isLonger = !known || leadsUntil(belief) > leadsUntil(known);
-  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt: answers to earlier pings count.
+  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that answers since then count.
   const longer = isLonger ? { ...belief, lostAt: known?.lostAt ?? belief.lostAt } : known;
   return [...withoutBelief(beliefs, belief.holder), longer];
 }
@@ -121,7 +121,7 @@ export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): b
   return others.some((other) => !other.isParticipant && at < disturbsUntil(other));
 }
 
-/** Returns when no holder can lead or release the Lease any more; -Infinity without beliefs. */
+/** Returns when no holder in `beliefs` can lead, or release another holder's Lease; -Infinity without beliefs. */
 export function matterUntil(beliefs: Beliefs): Instant {
   return Math.max(...beliefs.map(disturbsUntil));
 }

@@ -122,7 +122,7 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/** Returns the age of renewTime at the creation in ms, plus the precision of creationTimestamp; Infinity if unknown. */
+/** Returns the maximum age of renewTime at the creation, in ms. Adds 1 s: creationTimestamp has whole seconds. */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
   return Number(creationTimestamp - renewTime) / 1000 + 1000;
@@ -193,7 +193,7 @@ export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettin
   return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);
 }
 
-/** Returns when the candidate stops counting as alive. An ack counts only until the next election result (rule 3). */
+/** Returns when the candidate stops counting as alive. An ack from before `decidedAt` does not count (rule 3). */
 export function liveUntil(
   observation: CandidateObservation,
   decidedAt: Instant,

@@ -72,7 +72,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   // A holder yields only to a better candidate, not to an equal one.
   const withHolder = decideOutcome(present, holder);
   const isHolderWorse = withHolder.kind !== 'leader' || withHolder.leader.name !== holder;
-  // Other candidates must answer a ping before they can cause the removal of the preferredHolder.
+  // Candidates that are not alive must answer a ping before they can cause the removal of the preferredHolder.
   const absent = standingsIn(others, 'Awaiting', 'Idle');
   const contenders = contendersAmong(present, absent, preferredHolder);
   const canChange = contenders.length > 0;
@@ -280,14 +280,14 @@ const ASK_AHEAD_MS = 500;
 
 /**
  * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so it need not yield
- * first. Before the time limit, only a better candidate replaces the holder, even if it is better only by age or name.
+ * first. Before the time limit, a better candidate replaces the holder, even if it is better only by age or name.
  * After the limit, the best other candidate replaces the holder. If the holder renews before the write, the server
  * refuses the write.
  */
 function decideProvisional(view: HeldView): Verdict | undefined {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional) return undefined;
-  // Omit a holder that is held back: it got the Lease only because no other candidate could lead.
+  // Omit a holder that is held back: any other candidate that can lead replaces it, even a worse one.
   const live = candidatesIn(view.standings, 'Live').filter(({ name }) => !isHeldBack(input, name, at));
   const lateAt = takeUpBy(view);
   const isLate = at >= lateAt;

@@ -149,7 +149,7 @@ function grantVerdict(view: VacantView, outcome: Leader): Verdict {
 /** A first election waits until no candidate has appeared for this share of `settleMs`: 75 ms by default (ADR 42). */
 const QUIET_SHARE = 0.075;
 
-/** Returns when a first election may end, so that the best replica has time to start (rule 6). Past times: no wait. */
+/** Returns until when a first election waits, to give the best replica time to start; -Infinity for other elections. */
 function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Instant {
   const { settleMs = 0 } = input.settings;
   if (tenure.lease || input.memory.wasHeld) return Number.NEGATIVE_INFINITY;

@@ -62,7 +62,7 @@ export type LeaseChange =
   | { readonly kind: 'release'; readonly renewTime: MicroTime }
   /** Removes preferredHolder. `hasFailed`: whether this counts as a failed preemption (rule 7). */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /** Writes strategy. Each flag adds a change: it adds holderIdentity '', or removes preferredHolder. */
+  /** Writes strategy. Depending on the flags, also adds holderIdentity '', and removes preferredHolder. */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;
@@ -85,7 +85,7 @@ export interface Decision {
   /** The write to the Lease comes first, because a new leader waits for it. Then come pings, then deletions. */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
-  /** Until when the decision stays the same if the holder renews in time. Infinity: until any other change. */
+  /** Until when the decision stays the same if the holder renews in time, and nothing else changes; may be Infinity. */
   readonly steadyUntil: Instant;
   readonly tenure: Tenure;
   /** The result of an election among the candidates in state `Live`. */
@@ -184,7 +184,7 @@ export function changesCluster({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind !== 'PingCandidate');
 }
 
-/** Returns the candidate that a decision chooses: new holder, preferredHolder, leader of the outcome, or undefined. */
+/** Returns the candidate that a decision chooses: new holder, else preferredHolder, else leader of the outcome. */
 function chosenBy(decision: Decision): string | undefined {
   const { outcome } = decision;
   const led = outcome.kind === 'leader' ? outcome.leader.name : undefined;

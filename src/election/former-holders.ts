@@ -37,7 +37,7 @@ export function withUnknown(
   };
   const former = beliefOf(memory.beliefs, UNKNOWN_HOLDER);
   if (former && disturbsUntil(former) >= disturbsUntil(belief)) return memory;
-  // One belief stands for all unseen holders: an earlier one may lead for longer, although it disturbs for less time.
+  // One belief stands for all unseen holders. It must not let them lead for less time than the former belief does.
   const aheadMs = former ? Math.max(0, leadsUntil(former) - leadsUntil(belief)) : 0;
   const widest = { ...belief, renewedAt: belief.renewedAt + aheadMs };
   return { ...memory, beliefs: withBelief(memory.beliefs, widest, at) };
@@ -108,7 +108,7 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
 
 /**
  * If the Lease does not show our grants, assumes that their holders have taken them up, and renewed until `at`.
- * `holder`: the holder in the Lease; never that of `unrenewedGrant`, because then the Lease shows the grant or a renewal.
+ * `holder`: the holder in the Lease. The caller has checked that it is not the holder of `unrenewedGrant`.
  */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
@@ -186,7 +186,7 @@ export function beliefBy(
   // holder renews with its own duration, so ignore the duration of the grant.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
-  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt: answers to earlier pings count.
+  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that answers since then count.
   const lostAt = known?.lostAt ?? at;
   return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }

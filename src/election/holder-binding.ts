@@ -5,7 +5,7 @@ export interface Pod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The Pod's hostname. Most programs use it in their identities. On the host network, it is the node's. */
+  /** The Pod's hostname, which most identities contain. On the host network, it is the hostname of the node. */
   readonly hostname: string;
   readonly isOnHostNetwork: boolean;
   /** True for a mirror Pod: it only represents a static Pod, which the kubelet runs under another uid. */
@@ -87,7 +87,7 @@ export const MISSING_BINDINGS = {
 
 export type MissingBinding = keyof typeof MISSING_BINDINGS;
 
-/** What shows in which container the holder of a Lease runs. */
+/** The facts that show in which container the holder of a Lease runs. */
 export interface Holding {
   readonly lease: Lease;
   /** The candidate of the holder; undefined if the holder has none. */
@@ -134,7 +134,7 @@ export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 
   return !isCoordinated && !isRenewedByParticipant && namespace !== NODE_LEASES;
 }
 
-/** Returns the Pod of a plain elector, or why its identity does not prove the Pod; undefined if there is no Pod. */
+/** Returns the Pod of a plain elector, or why it is not certain; undefined if no Pod has the identity's hostname. */
 function podOfPlain<P extends Pod>(holding: Holding, pods: readonly P[]): P | MissingBinding | undefined {
   const { lease } = holding;
   if (!isPlainlyHeld(holding)) return 'NoOwnerReference';

@@ -108,7 +108,7 @@ export interface Grant {
   readonly renewTime: MicroTime;
   readonly former: string | undefined;
   readonly leaseDurationSeconds: number;
-  /** True if `former` has not taken up its grant in time, so that it never led by this grant. */
+  /** True if `former` never led by its own grant, because it did not take up that grant in time. */
   readonly hasFormerLapsed: boolean;
   /** Why this grant replaces a provisional grant to `former` (rule 12); undefined if it does not. */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
@@ -201,7 +201,7 @@ export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);
 }
 
-/** After this time without a failure, the next failure counts as the first one, in milliseconds. */
+/** If something has not happened for this time, in milliseconds, its next occurrence counts as the first one. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
 /** Records that the server or the holder has removed fields that we wrote. We write them again after a backoff. */
@@ -219,14 +219,14 @@ export function recordGrantAnswered(
 ): LeaseMemory {
   if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
   const { unrenewedGrant } = memory;
-  // The watch has shown the grant before this answer. If it showed a later resourceVersion, the holder has renewed.
+  // Before this answer, the watch has shown the grant or a later state. In a later state, the holder may have renewed.
   const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
   return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
 }
 
 /**
- * Records that the server wrote a grant. `at`: when an answer or the watch showed this. `sentAt`: when the
- * request was sent, if an answer showed it.
+ * Records that the server wrote a grant. `at`: when an answer or the watch showed this. `sentAt`: when the request was
+ * sent, or `at` if the watch showed the grant.
  */
 export function recordGrant(
   memory: LeaseMemory,

@@ -126,7 +126,7 @@ function observeDeletion(memory: LeaseMemory, at: Instant, coordinatingSince?: I
   return { ...known, record: undefined, unrenewedGrant: undefined };
 }
 
-/** True if a list showed the Lease, and another coordinator may have granted it since this process saw `record`. */
+/** True if a list showed the change, and another coordinator may have granted the Lease since `record` was seen. */
 function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boolean {
   return coordinatingSince !== undefined && record.since <= coordinatingSince;
 }
@@ -189,13 +189,13 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
   // The built-in controller does not increase leaseTransitions when it grants the Lease, so a list may hide its grant.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
-  // If the last seen holder is not a participant, this process may have missed a grant to a participant.
+  // If the last seen holder is not a participant, an unseen participant may have got the Lease and released it.
   const belief = beliefOf(memory.beliefs, record.holder);
   const isOthers = isPerhapsAnothers && belief?.isOwnDuration && !belief.isParticipant;
   const isBelieved = lease.isReleasedByParticipant
     ? // A participant empties only its own Lease, and only in the state that it last wrote (rule 15).
       (grown === 0 || isFirstTerm) && !isOthers
-    : // A list does not show when the release was written: at any time since this process saw the last record.
+    : // A list does not show when the release was written. This may have been just after `record` was seen.
       grown === 0 &&
       !isPerhapsAnothers &&
       !mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at);
@@ -277,7 +277,7 @@ function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnG
   return withUnknown(memory, at, lease.isUnrenewedGrant ? 'before' : at);
 }
 
-/** Returns the belief of a new record's holder; undefined if the holder has not written anything yet. */
+/** Returns the belief of a new record's holder. If the holder cannot have written it: an earlier belief, if any. */
 function holderBelief(memory: LeaseMemory, change: SeenChange, isTakenUp: boolean): Belief | undefined {
   const { lease, written, isOwnGrant, coordinatingSince } = change;
   const { holder, since: at, durationMs } = written;
@@ -297,8 +297,8 @@ function holderBelief(memory: LeaseMemory, change: SeenChange, isTakenUp: boolea
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
   // Another client may have reduced the duration after the holder's renewal, and before this process saw the Lease.
   const isPerhapsReduced = !lease.isDurationHolders;
-  // A shorter duration counts from the second record with this duration on: then, renewals no longer extend the longer
-  // one. A record of our own grant does not count as the first, because the holder has not written it.
+  // A shorter duration counts from the second record that has it. Before, each renewal counts with the longer duration.
+  // A record of our own grant does not count as the first of the two, because the holder has not written it.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant && !isPerhapsReduced;
   const isListed = coordinatingSince !== undefined;

@@ -48,7 +48,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
   if (grant?.hasFormerEnded) memory = withoutEnded(memory, at);
-  // The memory has room for one grant without the server's answer. Stop waiting for the answer to an earlier grant.
+  // The memory has room for one grant in flight. Stop waiting for the answer to an earlier grant.
   if (grant) memory = { ...withoutAnswer(memory, at), grantOnItsWay: grant };
   return { ...known, memory };
 }

@@ -39,7 +39,7 @@ export function ackDeadline(view: View): Instant {
   return first;
 }
 
-/** Returns when the first alive candidate, except the holder, stops counting as alive; Infinity if none is alive. */
+/** Returns when the next candidate, except the holder, stops counting as alive; Infinity if none is alive. */
 export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { isAlive, isHolder, observation } of standings) {
@@ -48,7 +48,7 @@ export function livenessExpiry({ standings, input: { memory, settings } }: View)
   return first;
 }
 
-/** Returns when the first held-back candidate takes part again; Infinity if none is held back. */
+/** Returns when the next held-back candidate takes part again; Infinity if none is held back. */
 export function reinstatementTime({ standings, input, at }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { state, candidate } of standings) {

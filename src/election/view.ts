@@ -120,7 +120,7 @@ export type Tenure =
       readonly endedAt?: Instant;
     };
 
-/** Maximum time from the first pings ahead of an expiry to the expiry, in ms: enough for three waves (rule 6). */
+/** Maximum time before an expiry at which the pings to successors start, in ms: enough for three waves (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
 /** Returns whether the Lease is held or vacant at `at`, according to what this process has seen. */
