@@ -74,8 +74,8 @@ const RELIST_INTERVAL_MS = 60_000;
  */
 const UNWATCHED_MS = 10_000;
 /**
- * Two 410 answers count as separate outages if at least this time, in milliseconds, lies between them. If a server
- * answers 410 to every watch, less time lies between them, because the backoff of the reflector is at most 10 s.
+ * If at least this time, in ms, lies between two 410 answers, they are two outages, and the reflector lists without
+ * a delay. If a server answers 410 to every watch, less time lies between them, because the backoff is at most 10 s.
  */
 const GONE_AGAIN_MS = 20_000;
 
