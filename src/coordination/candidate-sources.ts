@@ -30,8 +30,8 @@ export const candidateResources: Readonly<
 export const candidateSources: readonly CandidateSource[] = ['native', 'custom'];
 
 /**
- * Returns the source of a LeaseCandidate with this `apiVersion`. Without an `apiVersion`, it is native: in a list of
- * its own API, the server omits the `apiVersion` of the items.
+ * Returns the source of a LeaseCandidate with this `apiVersion`. A LeaseCandidate without an `apiVersion` is native: it
+ * comes from a list, in which the server omits the `apiVersion` of native objects.
  */
 export function sourceOf(apiVersion: string | undefined): CandidateSource {
   return apiVersion?.startsWith(`${GROUP}/`) ? 'custom' : 'native';

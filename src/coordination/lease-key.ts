@@ -1,4 +1,4 @@
-/** Identifies a Lease, which may not exist: `namespace/name`. */
+/** Identifies a Lease as `namespace/name`. The Lease does not have to exist. */
 export type LeaseKey = string;
 
 export function leaseKey(namespace: string, name: string): LeaseKey {

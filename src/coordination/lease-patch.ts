@@ -59,9 +59,9 @@ function changedFields(change: LeaseChange): RequestBody {
 }
 
 /**
- * Returns the fields of a grant, a fence (rule 14) or a release. Equal acquireTime and renewTime mark a grant whose
- * holder has not renewed, so does not lead yet (rule 12). With `isReturn`, they differ, because the holder may still
- * lead.
+ * Returns the fields of a grant, a fence (rule 14) or a release. In a grant, equal acquireTime and renewTime show that
+ * the holder has not renewed and does not lead yet (rule 12). With `isReturn`, the two times differ, because the Lease
+ * goes back to a holder that may still lead.
  */
 function grantFields({
   holder,

@@ -45,7 +45,7 @@ function digit(text: string, index: number): number {
   return text.charCodeAt(index) - 48;
 }
 
-/** RFC 3339 cannot express a time before the first or after the second of these: a year has four digits. */
+/** The earliest and the latest time of RFC 3339, which writes a year with four digits. */
 const EARLIEST = BigInt(Date.parse('0000-01-01T00:00:00.000Z')) * 1000n;
 const LATEST = BigInt(Date.parse('9999-12-31T23:59:59.999Z')) * 1000n + 999n;
 

@@ -64,7 +64,7 @@ function valuesBefore(object: KubernetesObject): Annotations {
 
 /**
  * Returns the content of {@link PRIORITY_SET_BY_ANNOTATION}: the values that `drain` or `transfer` has written, and the
- * values `before` that. Undefined without this annotation; if it is invalid, all values are null.
+ * former values in `before`. Returns undefined without this annotation. If it is invalid, all values are null.
  */
 function markOn(object: KubernetesObject) {
   const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);

@@ -41,7 +41,7 @@ export function annotationsOf({ metadata }: KubernetesObject): JsonObject {
   return isJsonObject(annotations) ? annotations : {};
 }
 
-/** Returns the objects in a field that is a list, without other values; empty if the field is not a list. */
+/** Returns the objects in the list `name`. Skips values of other types. Returns [] if the field is not a list. */
 export function objectsIn(fields: JsonObject, name: string): readonly JsonObject[] {
   const list = fields[name];
   return Array.isArray(list) ? list.filter((one) => isJsonObject(one)) : [];

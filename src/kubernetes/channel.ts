@@ -14,7 +14,6 @@ export interface Endpoint {
   readonly proxyUrl?: string | undefined;
 }
 
-/** One complete HTTP request. */
 export interface OutgoingRequest {
   readonly method: string;
   /** The path below the server's URL, with the query. */
@@ -42,7 +41,7 @@ export const KEEP_ALIVE_MS = 55_000;
 /** Idle time in ms before the first TCP keep-alive probe. Without probes, load balancers forget idle connections. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/** Maximum bytes that the client reads of an error answer, to limit memory. Longer than any error message. */
+/** Maximum bytes that the client reads of an error answer, to limit memory. Error messages are shorter. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** Size of a chunk of a decompressed body, in bytes: some dozens of list items. */
@@ -74,8 +73,8 @@ export class Channel {
         headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
         agent,
       });
-      // Do not use Node's option `signal`: it costs 10 % of the time of a short request. This listener is never
-      // removed, because after the end of the answer, destroy() has no effect.
+      // Do not use Node's option `signal`: it costs 10 % of the time of a short request. It is not necessary to remove
+      // this listener: after the end of the answer, destroy() has no effect.
       signal.addEventListener('abort', () => call.destroy(signal.reason), { once: true });
       call.on('response', (answer) => {
         resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: uncompressed(answer) });

@@ -25,22 +25,22 @@ export interface ApiRequest {
     | 'application/json-patch+json'
     | 'application/apply-patch+yaml';
   /**
-   * Time limit of the call in ms, from the request for credentials to the end of the answer. Default 10,000. For a
-   * stream, the time ends with the head of the answer.
+   * Time limit of the call in ms, default 10,000. The time includes waiting in the queue, and ends with the answer. For
+   * a stream, the time ends with the head of the answer.
    */
   readonly deadlineMs?: number;
   /** Aborts the call, or its stream. */
   readonly signal?: AbortSignal;
   /**
    * Takes the items of a list as they arrive, so that a long list is never completely in memory. The client reads no
-   * more items while the returned promise is pending. The answer of the call then contains no items. This function must
-   * not throw.
+   * more items while the returned promise is pending. The result of the call contains no items. The function must not
+   * throw.
    */
   readonly takeItems?: TakeItems;
   /**
-   * If true, the request gives way to other requests. If too many requests are in flight, the call rejects at once, and
-   * `observe` is not called. If another request has to wait, the client may abort this one. Both errors have the code
-   * `ABORTED`. Has no effect on streams and on calls with `takeItems`.
+   * If true, the request gives way to other requests. If it would have to wait in the queue, the call rejects at once,
+   * without a call of `observe`. If another request has to wait, the client may abort this one. Both errors have the
+   * code `ABORTED`. Has no effect on streams and on calls with `takeItems`.
    */
   readonly isBackground?: boolean;
 }
@@ -62,7 +62,7 @@ export interface ApiCallObservation {
  * received the head of the answer, by its wall clock, in microseconds since 1970.
  */
 export interface HeardDate {
-  /** The value of the Date header, in whole seconds. */
+  /** The value of the Date header. It has no fractions of a second. */
   readonly date: string;
   readonly sentAt: bigint;
   readonly answeredAt: bigint;

@@ -36,7 +36,7 @@ export interface Context {
 
 /**
  * The server to which a client connects, and the user who authenticates. A `KubeConfig` of client-node has this type.
- * The type does not import client-node, because programs that use this package may not have the types of client-node's
+ * The type does not import client-node, because programs that use this package may lack the types of client-node's
  * dependencies.
  */
 export interface ClusterConfig {

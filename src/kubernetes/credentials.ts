@@ -32,7 +32,7 @@ export class CredentialSource {
     this.#parts = parts;
   }
 
-  /** Rejects with the error of reading a file, or with the name and message of the credential plugin that failed. */
+  /** Rejects if a file cannot be read, or if the credential plugin fails. */
   async get(): Promise<Credentials> {
     if (this.#current && this.#parts.clock.now() - this.#current.since < REUSE_MS) {
       return this.#current.credentials;
@@ -43,7 +43,7 @@ export class CredentialSource {
     return await this.#pending;
   }
 
-  /** Drops the cached credentials, because the server did not accept them. */
+  /** Drops the cached credentials. The client calls this after the server has refused them. */
   invalidate(): void {
     this.#current = undefined;
   }

@@ -10,9 +10,9 @@ interface WantedResource<V extends string> {
 }
 
 /**
- * Returns the first of the apiVersions in which the server has the resource; undefined if there is none. Rejects if a
- * request fails with another error than 404, because only a 404 shows that the server does not serve a version. Asks
- * for each version, because just after the start of an upgraded server, the group's list of versions may be outdated.
+ * Returns the first of the apiVersions in which the server has the resource; undefined if there is none. A 404 shows
+ * that the server does not serve a version. Rejects after any other error. Does not use the server's list of versions:
+ * just after an upgrade of the server, this list may be outdated.
  */
 export async function discoverServed<V extends string>(
   client: KubernetesClient,

@@ -41,8 +41,8 @@ const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount
 
 /**
  * Reads the configuration from the first of these sources that is set or exists: the given file; the files in
- * $KUBECONFIG; the pod's service account; ~/.kube/config. If several files in $KUBECONFIG use a name, the first file
- * wins. Throws a {@link NoClusterError} without any source, and a {@link KubeConfigError} if the source cannot be used.
+ * $KUBECONFIG; the pod's service account; ~/.kube/config. If several files in $KUBECONFIG use the same name, the first
+ * file wins. Throws a {@link NoClusterError} if no source exists, and a {@link KubeConfigError} for an unusable source.
  */
 export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
   const { kubeconfig, context, env = processEnvironment } = source;
@@ -103,7 +103,7 @@ function merge(files: readonly string[]): Kubeconfig {
   };
 }
 
-/** Chooses a context, and finds its cluster and user. If several entries have one name, the first entry counts. */
+/** Chooses a context, and finds its cluster and user. If several entries have the same name, the first counts. */
 function choose(
   { clusters, users, contexts, currentContext }: Kubeconfig,
   wanted: string | undefined,

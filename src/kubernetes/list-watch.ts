@@ -104,8 +104,8 @@ export interface WatchRequest {
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
 /**
- * The shortest lifetime of a watch, in seconds. For each watch, the client asks the server for a random lifetime of up
- * to twice this value, so that not all watches end together.
+ * The shortest lifetime that the client requests for a watch, in seconds. For each watch, it requests a random lifetime
+ * of up to twice this value, so that not all watches end together.
  */
 const MIN_TIMEOUT_SECONDS = 300;
 /** Deadline in ms for the server to accept a watch. Servers up to 1.30 first fill their cache, which takes time. */
@@ -116,7 +116,7 @@ const OPEN_DEADLINE_MS = 30_000;
  */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/** Runs one watch. Rejects with a client error, the error of an ERROR event, or an error for an invalid event. */
+/** Runs one watch. Rejects if the request or its stream fails, and after an ERROR event or an invalid event. */
 export async function runWatch(
   client: KubernetesClient,
   clock: Clock,

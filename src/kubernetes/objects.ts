@@ -1,6 +1,6 @@
 import { isJsonObject } from '../support/json.ts';
 
-/** The metadata of an object. {@link isKubernetesObject} checks only the fields that have a name here. */
+/** The metadata of an object. {@link isKubernetesObject} checks only the fields that are listed here. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;

@@ -9,8 +9,8 @@ import { isOlderVersion, metadataText } from './objects.ts';
  * - `refused`: the server refused the watch. The reflector watches again as with `resume`, and lists again after
  *   several refusals.
  * - `relist`: it lists again, because the watch cannot continue from its resourceVersion, or may have missed an event.
- * - `forgotten`: it lists again, because the server no longer has the resourceVersion. This is normal after a restart
- *   of the server.
+ * - `forgotten`: it lists again, because the server no longer has the resourceVersion, for example after a restart or a
+ *   restore from a backup.
  */
 export type Recovery = 'resume' | 'refused' | 'relist' | 'forgotten';
 
@@ -31,9 +31,9 @@ export function decideRecovery(error: unknown): Recovery {
 }
 
 /**
- * Rejects with a {@link ConnectionError} (`SET_BACK`) if the server has not reached the resourceVersion of a watch,
- * because etcd was restored from a backup. Such a server accepts the watch, but sends no events until it has reached
- * the resourceVersion. Also rejects if the request fails.
+ * Rejects with a {@link ConnectionError} (`SET_BACK`) if the server's resourceVersion is older than that of a watch,
+ * which means that etcd was restored from a backup. The server would accept the watch, but would send no events until
+ * it reaches the resourceVersion of the watch. Also rejects if the request fails.
  */
 export async function assertNotRestored(
   client: KubernetesClient,

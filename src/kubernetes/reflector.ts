@@ -74,8 +74,8 @@ const RELIST_INTERVAL_MS = 60_000;
  */
 const UNWATCHED_MS = 10_000;
 /**
- * Two 410 answers count as separate outages if at least this time, in milliseconds, lies between them. If a server
- * answers 410 to every watch, less time lies between them, because the backoff of the reflector is at most 10 s.
+ * If at least this time, in ms, lies between two 410 answers, they are two outages, and the reflector lists without
+ * a delay. If a server answers 410 to every watch, less time lies between them, because the backoff is at most 10 s.
  */
 const GONE_AGAIN_MS = 20_000;
 
@@ -154,7 +154,7 @@ export class Reflector<T> {
     await this.#running;
   }
 
-  /** Lists again, for a store that seems to be wrong. Does nothing within {@link RELIST_INTERVAL_MS} after a list. */
+  /** Lists again, in case the store is wrong. Does nothing within {@link RELIST_INTERVAL_MS} after the last list. */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
     this.#place = undefined;
@@ -190,8 +190,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Records that the server no longer has the resourceVersion (410). Returns true if the last such answer is at least
-   * {@link GONE_AGAIN_MS} old: a single 410 is normal after an outage of the server, so the reflector lists at once.
+   * Records that the server no longer has the resourceVersion. Returns true unless this has also happened in the last
+   * {@link GONE_AGAIN_MS}. If true, the reflector lists at once, because one such loss is normal after an outage.
    */
   #isFirstGone(): boolean {
     const now = this.#options.clock.now();
@@ -201,8 +201,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Returns whether the reflector must list because no watch was open for {@link UNWATCHED_MS}. One list in this time
-   * is enough: otherwise the reflector would list again and again if only watches fail.
+   * Returns whether the reflector must list because no watch was open for {@link UNWATCHED_MS}. One list since the last
+   * watch is enough. Without this condition, the reflector would list again and again while all watches fail.
    */
   #isUnwatchedTooLong({ listedAt }: Place): boolean {
     const since = this.#unwatchedSince;

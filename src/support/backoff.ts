@@ -25,7 +25,7 @@ export interface BackoffOptions extends BackoffRange {
   readonly resetAfterMs: number;
 }
 
-/** The backoff of one operation that the process repeats as long as it runs. */
+/** The backoff of one repeated operation. */
 export class Backoff {
   readonly #options: BackoffOptions;
   readonly #clock: Clock;

@@ -59,7 +59,7 @@ export class Slices {
 
 /** Longest time in milliseconds for which small tasks, one after the other, may block the event loop. */
 const MAX_TURN_MS = 10;
-/** If more than this time in milliseconds passes between two tasks, other work could run, and a new series begins. */
+/** If no task runs for more than this time, in ms, other work has had time to run, and a new series begins. */
 const PAUSE_MS = 1;
 
 /** Prevents a long series of small tasks from blocking the event loop. */

@@ -15,7 +15,7 @@ export interface Host {
   readonly stderr: WriteStream;
   /**
    * Handles these signals from now on. The first signal aborts the returned AbortSignal, with the name of the signal as
-   * the reason. The same signal, sent again, ends the process at once, unless its PID is 1.
+   * the reason. The same signal, sent again, ends the process at once, unless the PID is 1: Linux then ignores it.
    */
   stopOn(...signals: readonly NodeJS.Signals[]): AbortSignal;
   /** Calls `listener` for each of these signals, instead of Node's default action. */
@@ -25,7 +25,7 @@ export interface Host {
    * @throws {Error} with the code `ESRCH` if the target does not exist, `EPERM` without permission.
    */
   kill(pid: number, signal: NodeJS.Signals | 0): void;
-  /** Calls `undo` when the process exits, and twice after an uncaught error. The returned function cancels this. */
+  /** Calls `undo` at an uncaught error, and when the process exits. The returned function cancels both calls. */
   beforeExit(undo: () => void): () => void;
 }
 
