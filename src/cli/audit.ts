@@ -138,7 +138,7 @@ function secondsText(seconds: number | undefined): string {
 function renewsText(lease: LeaseAudit, watchedSeconds: number): string {
   const { state, renewsEverySeconds, renewedSecondsAgo = 0 } = lease;
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;
-  // If the holder changed during the watch, the audit has watched its renewals only since then.
+  // If the holder changed during the watch, the audit has watched the present holder only since this change.
   return isLong
     ? `>${shortSeconds(Math.min(watchedSeconds, renewedSecondsAgo))}`
     : secondsText(renewsEverySeconds);

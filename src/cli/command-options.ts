@@ -39,9 +39,8 @@ export function commandFor(
 }
 
 /**
- * Returns the options for a setting. Commander does not parse the values: the settings table does. A switch has two
- * options, `--x` and `--no-x`, so that both values can override the environment variable. The help shows only the
- * option that differs from the default.
+ * Returns the options for a setting. A switch has two options, `--x` and `--no-x`, so that both values can override
+ * the environment variable. The help shows only the option that differs from the default.
  */
 function optionsFor(setting: Setting<unknown>, variable: string): readonly Option[] {
   const { flag, short, placeholder, group, description } = setting;

@@ -117,7 +117,7 @@ export function leaseStyle({ isHeld, waitingFor }: Pick<LeaseStatus, 'isHeld' | 
   return waitingFor === undefined ? 'good' : 'warning';
 }
 
-/** The text of a cell if the object does not have the value. */
+/** The text of a cell without a value. */
 export const NONE = '<none>';
 
 export function noneFound(what: string, namespace: string): string {

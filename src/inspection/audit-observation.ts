@@ -84,9 +84,8 @@ const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
 const STALL_MS = 2 * 3_600_000;
 
 /**
- * Watches Leases for some time. Lists LeaseCandidates and Pods only afterwards, so that they match the last holders. If
- * the server refuses to list LeaseCandidates or Pods, or if the watch fails, the result names this part in `unread`.
- * Rejects with all other errors of the client.
+ * Watches Leases for some time. Lists LeaseCandidates and Pods only afterwards, so that they match the last holders.
+ * A refused list and a failed watch appear in `unread` of the result. Rejects with all other errors of the client.
  */
 export async function observeForAudit(request: AuditRequest): Promise<AuditObservation> {
   const { client, namespace } = request;

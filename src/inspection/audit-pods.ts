@@ -16,7 +16,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
 
-/** Maximum number of words of an identity that the audit examines. The words are separated by hyphens. */
+/** The audit examines at most this number of words of an identity. The words are separated by hyphens. */
 const MAX_WORDS = 32;
 
 export interface AuditedPod extends Pod {
@@ -97,8 +97,8 @@ export class PodIndex {
  * - `owner`: the ownerReference of the holder's LeaseCandidate contains the uid of the Pod.
  * - `uid`: the holder's identity contains the Pod's name and the first 8 characters of the Pod's uid.
  * - `name`: the identity contains the Pod's hostname. The Pod is not younger than the Lease's acquireTime.
- * - `node`: the identity contains the name of a node. `pod` is set only if exactly one Pod on this node has a name, or
- *   a container with a name, that matches the name of the Lease.
+ * - `node`: the identity contains the name of a node. `pod` is set only if exactly one Pod on this node matches the
+ *   name of the Lease, by its own name or the name of a container.
  * - `none`: the audit found no Pod.
  * - `unknown`: the audit could not list Pods.
  */

@@ -302,7 +302,7 @@ function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts)
   const { count, lastAt, longestMs } = watched.renewals;
   const silentMs = now.monotonic - lastAt;
   const found: Found[] = [];
-  // A holder that renews is alive, even if the times of Pods suggest that its Pod is gone: clocks may differ.
+  // A holder that still renews is alive. Its Pod may only seem to be gone, for example because clocks differ.
   const isRenewing = count > 0 && silentMs < 2000 * (record.renewsEverySeconds ?? DEFAULT_RETRY_SECONDS);
   if (binding.gone !== undefined && !isRenewing) {
     const left = shortSeconds(Math.max(0, durationSeconds - renewedSecondsAgo));

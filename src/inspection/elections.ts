@@ -134,7 +134,7 @@ export type ListedCandidate = Awaited<ReturnType<typeof listCandidates>>['candid
 
 /**
  * Lists the candidates of all `apis`. Skips an API whose candidates the user may not list. Rejects if this applies to
- * all APIs, and with all other errors of the client.
+ * all APIs, or if a request fails for another reason.
  */
 export async function listCandidates(
   client: KubernetesClient,
@@ -227,7 +227,7 @@ export async function* watchElections(
 
 /**
  * Records a Lease as if this process had watched the Lease since its renewTime. Otherwise, a command that reads only
- * once would never find an expired Lease. The coordinator is stricter (rule 8).
+ * once would never find an expired Lease. The coordinator does not rely on renewTime here (rule 8).
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));

@@ -37,7 +37,7 @@ export interface ConditionAccount {
 }
 
 /**
- * Returns which conditions of crash evidence hold (rule 17); undefined if no holder is late and the Lease has not
+ * Returns which conditions of crash evidence hold (rule 17); undefined unless the holder is late or the Lease has
  * expired. Assumes that the coordinator has seen all Pods and containers since their creation.
  */
 export async function accountForEvidence(

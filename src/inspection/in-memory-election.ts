@@ -61,7 +61,7 @@ export class InMemoryElection {
     }
   }
 
-  /** Records the decision. The caller then calls `send`, `see` and `answer` for each of its actions. */
+  /** Records the decision. The caller then calls `send`, `see` and `answer` for each action of the decision. */
   accept(decision: Decision): void {
     recordDecision(this.#records, this.#key, decision, this.#at);
   }

@@ -18,7 +18,7 @@ export type LeaseAccount = ReturnType<typeof accountFor>;
 
 /**
  * Explains a Lease, using the controller's own decision function.
- * @param crashEvidence the conditions of rule 17; undefined if they are not shown, or if the holder is not late
+ * @param crashEvidence the conditions of rule 17; undefined if the account does not contain them
  */
 export function accountFor(
   election: ObservedElection,

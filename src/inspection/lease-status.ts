@@ -46,7 +46,7 @@ export interface LeaseStatus {
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
   readonly priorities: ReturnType<typeof countPriorities>;
-  /** The strategies in conflict among the candidates that can take part now or after a ping; undefined if none. */
+  /** The conflicting strategies of candidates that can take part now or after a ping; undefined without a conflict. */
   readonly conflictingStrategies: readonly string[] | undefined;
   readonly reason: Reason;
   /** What the Lease waits for, to complete `waits for ...`; undefined if it waits for nothing. */
@@ -95,8 +95,8 @@ export function describeStatus(decision: Decision, view: View, rawLease?: Kubern
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
-  // A leader yields only to a better priority or version. A holder that has not taken up its grant also loses the Lease
-  // to a candidate that is better by age or name.
+  // The outlook keeps the holder unless a candidate has a better priority or version. While the coordinator revises a
+  // grant, the holder also loses to a candidate that is better by age or name.
   const outcome = isBeingRevised(decision) ? decideOutcome(possible) : view.outlook;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
@@ -106,7 +106,7 @@ export function assumeAnswers(view: View, decision: Decision): Decision {
 
 export type RankedCandidate = ReturnType<typeof rank>[number];
 
-/** Ranks the candidates, the next leader first, and explains their ranks. Returns at most `most` candidates. */
+/** Ranks the candidates, the best first, and explains their ranks. Returns at most `most` candidates. */
 export function rank(supposed: Decision, { standings }: Decision, { input, at }: View, most?: number) {
   const states = new Map(standings.map(({ candidate, state }) => [candidate, state]));
   const ranked = rankCandidates(supposed, most);

@@ -13,13 +13,13 @@ import { InMemoryElection } from './in-memory-election.ts';
 
 export type Rehearsal = ReturnType<Rehearsing['result']>;
 
-// The simulated programs use client-go's defaults: a leader renews every 2 s, and a Lease lasts 15 s. One value
-// differs: an elector that does not lead polls every 2 s, not every 2 to 4.4 s. A candidate answers a ping after 50 ms.
+// As with client-go's defaults, a leader renews every 2 s, and a Lease lasts 15 s. A simulated elector that does not
+// lead polls every 2 s, too. With client-go, it polls every 2 to 4.4 s.
 const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** If nothing happens for this time, in ms, the Lease counts as settled. It may wait for a candidate forever. */
+/** If nothing happens for this time, in ms, the Lease counts as settled: it may wait for a candidate forever. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 
@@ -37,7 +37,7 @@ const LASTING = new Set<Reason>(['NoCandidates', 'PlainElector', 'ThirdPartyStra
  */
 export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
   const rehearsal = new Rehearsing(input, start);
-  // A crash may happen at any time. Users plan all other changes for a Lease that is settled.
+  // Users plan changes for a settled Lease, so first wait until it is settled. A crash may happen at any time.
   if (changes[0]?.kind !== 'crash') rehearsal.runUntilSettled();
   for (const change of changes) {
     rehearsal.make(change);
@@ -55,7 +55,7 @@ export type Change =
   | { readonly kind: 'crash'; readonly name: string }
   /** The candidate gets a priority that does not expire. */
   | { readonly kind: 'priority'; readonly name: string; readonly priority: number }
-  /** `successor` appears, then one of `names` stops: if possible, the leader (`next`) or another one (`last`). */
+  /** `successor` appears, then one of `names` stops: for `next` the leader, for `last` another one, if possible. */
   | {
       readonly kind: 'replace';
       readonly names: readonly string[];

@@ -20,7 +20,7 @@ const nextSteps = {
   StrategyChanged: 'write the new strategy',
 } satisfies Partial<Record<Reason, string>>;
 
-/** What the Lease waits for, for each of the other reasons; undefined if it waits for nothing. */
+/** For each of the other reasons: what the Lease waits for. Undefined if it waits for nothing. */
 const awaited: Readonly<Record<Exclude<Reason, keyof typeof nextSteps>, string | undefined>> = {
   FirstElectionSettling: 'more first candidates, at most for the settle time',
   RevisionPending: 'more candidates, for a second or two',

@@ -93,7 +93,7 @@ export async function transferLease(
   }
 }
 
-/** Reads the election of one Lease, and finds its leader. Rejects if neither the Lease nor a candidate for it exists. */
+/** Reads the election of one Lease, and finds its leader. Rejects if the Lease does not exist and has no candidates. */
 async function look(leaseName: string, request: MoveRequest) {
   const found = (await lookAtAll({ ...request, leaseName })).get(leaseKey(request.namespace, leaseName));
   if (found?.input.lease || found?.input.candidates.length) return found;
