@@ -26,7 +26,7 @@ export class HeldLocks {
     const { namespace } = splitLeaseKey(key);
     const lease = read(key);
     const holder = lease?.holderIdentity ?? '';
-    // Outside kube-system, another program may use a Lease of this name, so it counts only if our replica holds it.
+    // Outside kube-system, another program may use a Lease of this name. Report only those that our replicas hold.
     const isHeld = holder !== '' && (!isForeign(holder) || namespace === coordinatorLease.namespace);
     const last = this.#seen.get(namespace)?.lease;
     if (lease === undefined || !isHeld) this.#seen.delete(namespace);

@@ -18,7 +18,7 @@ import type { Instant, Lease, LeaseCandidate } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
 import type { ElectionInput } from './view.ts';
 
-/** The part of an ElectionInput that an action may change. `candidates` contains at least the action's candidate. */
+/** The part of an ElectionInput that these functions change. `candidates` may omit candidates that stay the same. */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
 
 /** Records a decision when the coordinator applies it, even if the decision writes nothing. */

@@ -77,7 +77,7 @@ export function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) || (hasStatus(error, 404) && error.reason === 'NotFound');
 }
 
-/** Returns the kind of a failure, without the request's path. Logs repeat a kind at most once a minute. */
+/** Returns the kind of a failure, without the request's path. Logs use the kind to skip repeated failures. */
 export function kindOfFailure(error: unknown): string {
   if (error instanceof ApiError) return `${error.method} ${error.status} ${error.reason}`;
   if (error instanceof ConnectionError) return error.code;

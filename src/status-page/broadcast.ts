@@ -115,7 +115,7 @@ function startReader(sink: Sink, { clock, hello, electionsAfter }: BroadcastPart
   let sentState = '';
   let lastElection = 0;
   let wroteAt: Instant = 0;
-  /** When the number of unsent bytes last allowed a message to this reader. */
+  /** When this reader last had room for a message. Without room for MAX_STALL_MS, the reader is disconnected. */
   let roomAt = clock.now();
 
   const hasRoom = () => sink.writableLength <= MAX_UNSENT_BYTES;

@@ -17,8 +17,8 @@ export interface ScrapeSources {
   /** Number of locks that other coordinators hold in other namespaces. */
   readonly otherLocks?: () => number;
   /**
-   * Whether this replica refuses to coordinate because `lockNamespace` is not kube-system, although the API server
-   * serves its own LeaseCandidates (rule 10).
+   * Whether this replica refuses to coordinate, because `lockNamespace` is not kube-system and the API server serves
+   * native LeaseCandidates (rule 10).
    */
   readonly isLockRefused?: () => boolean;
 }

@@ -131,7 +131,10 @@ function durationOf(record: LockRecord): number {
   return record.leaseDurationMs ?? LEASE_DURATION_MS;
 }
 
-/** Whether leaseTransitions has decreased. New holders only increase it, so the storage was restored from a backup. */
+/**
+ * Whether leaseTransitions has decreased. New holders only increase it, so a smaller number shows that the Lease was
+ * created again, or that the storage was restored from a backup.
+ */
 function isSetBack(record: LockRecord, former: LockRecord | undefined): boolean {
   return former !== undefined && record.leaseTransitions < former.leaseTransitions;
 }

@@ -28,7 +28,7 @@ export interface CoordinatorLockOptions {
   readonly identity: string;
   /** Whether to take the lock by force from a foreign holder, such as the controller built into kube-apiserver. */
   readonly takeOver: boolean;
-  /** While this returns false, we do not claim the lock. After RENEW_DEADLINE_MS, we release a lock that we hold. */
+  /** While this is false, we do not claim the lock. If it is false for RENEW_DEADLINE_MS, we release a lock of ours. */
   readonly canCoordinate?: () => boolean;
   /** Called when the kind, holder or activeAt of the state changes. Must not throw. */
   readonly onChange?: (state: LockState) => void;
