@@ -41,7 +41,7 @@ export function noteRedundancy(
     if (known.get(uid) === heard) redundancy.set(uid, heard);
     else unknown.add(uid);
   }
-  // All candidates were redundant at the last survey, and none has renewed since.
+  // Skip the search if all candidates were redundant at the last survey, and none has renewed since.
   if (unknown.size === 0) return;
   const lives = standings.flatMap((standing) => lifeOf(standing, now) ?? []);
   for (const life of unknownWithCompany(lives, unknown)) redundancy.set(life.uid, life.heardAt);

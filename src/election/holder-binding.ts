@@ -127,7 +127,7 @@ export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly 
   return { kind: 'bound', pod, container, isSure };
 }
 
-/** True if only a plain elector can hold the Lease: it has no elections, no participant, and is no node heartbeat. */
+/** True if only plain electors can hold the Lease: nothing elects its leader, and it is not the heartbeat of a node. */
 export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 'hasCandidates'>): boolean {
   const { strategy, preferredHolder, isRenewedByParticipant, namespace } = lease;
   const isCoordinated = hasCandidates || strategy !== undefined || preferredHolder !== undefined;

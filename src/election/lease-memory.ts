@@ -183,7 +183,7 @@ export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease:
   return record.holder === unrenewedGrant?.holder && record.renewTime === unrenewedGrant.renewTime;
 }
 
-/** True while the holder has not taken up its grant and no holder may lead by an earlier record (rule 12). */
+/** True while the holder has not taken up its grant, and it is certain that no former holder still leads (rule 12). */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }

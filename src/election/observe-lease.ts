@@ -132,9 +132,9 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boole
 }
 
 /**
- * Returns the memory of a Lease that exists according to the server's answer to a creation, but that this process never
- * saw. The Lease is probably gone. If not, its holder may renew it unseen until the next list. The holder is known only
- * if our grant created the Lease.
+ * Returns the memory after the server said that a Lease exists, in its answer to a creation, but the watch did not show
+ * this Lease. The Lease has probably been deleted since. If not, this process does not see its renewals until the next
+ * list. The holder is known only if our grant created the Lease.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants, beliefs } = memory;

@@ -172,7 +172,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
     if (preference.kind === 'preferredStrategies') {
       const [first] = preference.strategies;
       if (first === undefined) continue;
-      // If there are more lists than MAX_LISTS, only the first elements matter.
+      // More than MAX_LISTS lists are not merged. Then only the first strategy of each list matters.
       const isNew = lists.size <= MAX_LISTS || (firsts.size < MAX_AT_ODDS && !firsts.has(first));
       if (!isNew) continue;
       firsts.add(first);

@@ -110,7 +110,8 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   const { preferredHolder = answer.preferredHolder } = written;
   const isKept = answer.strategy === strategy && answer.preferredHolder === preferredHolder;
   if (isKept) return { ...memory, written, decidedAt: at };
-  // Back off if a field is lost in spite of its note. If it had no note, the next write adds the note (rule 14).
+  // The server has dropped a field. Back off if the write contained the note of this field. Otherwise, the next write
+  // adds the note (rule 14).
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
 }
 

@@ -178,7 +178,7 @@ export function isEvidenceAsked(input: ElectionInput): boolean {
   return isPlainlyHeld({ lease, hasCandidates: candidates.length > 0 });
 }
 
-/** True if a holder that has not taken up its grant is gone or does not answer. */
+/** True if the candidate of `holder` is gone or does not answer. Call this only for a provisional grant to `holder`. */
 function isGranteeLost({ candidates, settings }: ElectionInput, holder: string, at: Instant): boolean {
   const grantee = candidates.find(({ candidate }) => candidate.name === holder);
   if (!grantee || grantee.candidate.isDeleting) return true;

@@ -131,8 +131,9 @@ interface MovedLease {
 const DRAINED = -1000;
 
 /**
- * Sets a low priority on the selected candidates. Then waits until other candidates lead their Leases, or until the
- * timeout. Reports the new leader of each Lease, or why the leader stays.
+ * Sets a low priority on the selected candidates. For each Lease that a selected candidate leads, waits until another
+ * candidate leads this Lease, or until the timeout. Reports the new leader of each of these Leases, or why the leader
+ * stays.
  * @throws the errors of the client.
  */
 export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {

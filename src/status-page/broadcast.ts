@@ -115,7 +115,7 @@ function startReader(sink: Sink, { clock, hello, electionsAfter }: BroadcastPart
   let sentState = '';
   let lastElection = 0;
   let wroteAt: Instant = 0;
-  /** When this reader last had room for a message. Without room for MAX_STALL_MS, the reader is disconnected. */
+  /** When this reader last had room for a message. The broadcast disconnects a reader that has no room for too long. */
   let roomAt = clock.now();
 
   const hasRoom = () => sink.writableLength <= MAX_UNSENT_BYTES;

@@ -60,7 +60,10 @@ export class LeadConnections {
   readonly #waiting = new Set<Program>();
   /** The program that leads in this term, or has led. Set until that program closes its connection. */
   #leader: Program | undefined;
-  /** When the last check for pauses ran. Infinity before the first check, so that no check counts as late. */
+  /**
+   * When the last check for pauses ran, or when the checks began. Infinity before that, so that no check counts as
+   * late.
+   */
   #checkedAt: Instant = Number.POSITIVE_INFINITY;
   #wasPaused = false;
 
