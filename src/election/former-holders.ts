@@ -1,7 +1,6 @@
 import {
   type Belief,
   beliefOf,
-  disturbsUntil,
   leadsUntil,
   matterUntil,
   UNKNOWN_HOLDER,
@@ -36,7 +35,6 @@ export function withUnknown(
     ...{ durationMs, isOwnDuration: true, isParticipant: false, lostAt: at },
   };
   const former = beliefOf(memory.beliefs, UNKNOWN_HOLDER);
-  if (former && disturbsUntil(former) >= disturbsUntil(belief)) return memory;
   // One belief stands for all unseen holders. It must not let them lead for less time than the former belief does.
   const aheadMs = former ? Math.max(0, leadsUntil(former) - leadsUntil(belief)) : 0;
   const widest = { ...belief, renewedAt: belief.renewedAt + aheadMs };

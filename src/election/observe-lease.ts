@@ -173,10 +173,8 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // A new Lease without renewTime has never had a holder.
-    const isUnheld = !isSameLease && lease.renewTime === undefined;
-    // supposeGrants() has added a belief for the holder of our own grant.
-    const isKnown = memory.unrenewedGrant !== undefined || isUnheld;
+    // supposeGrants() has added the holder of our own grant, and observeNewcomer() the unseen holder of another Lease.
+    const isKnown = memory.unrenewedGrant !== undefined || !isSameLease;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
     return isKnown || !isRenewed || isReleased ? next : withUnknown(next, at, at, written.durationMs);

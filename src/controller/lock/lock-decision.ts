@@ -80,8 +80,7 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
   if (!isReleased(record)) return false;
   const { record: former, doubtedUntil = Number.NEGATIVE_INFINITY, seenAt = 0 } = previous ?? {};
   if (record.isWrittenByOurs || former === undefined) return true;
-  const isOurs = former.holder !== '' && !isForeign(former.holder);
-  const isByAnother = record.isWrittenByOurs === false && isOurs;
+  const isByAnother = record.isWrittenByOurs === false && !isForeign(former.holder);
   return !isByAnother && seenAt >= doubtedUntil;
 }
 
