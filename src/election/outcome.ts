@@ -99,7 +99,7 @@ function listOf({ preference }: LeaseCandidate): readonly string[] {
   return preference.kind === 'preferredStrategies' ? preference.strategies : [];
 }
 
-/** True if the candidate would lead instead of the leader in `outcome`, under the same strategy. */
+/** True if the candidate is better than the leader in `outcome`, under its strategy. Age and name do not count. */
 function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: string | undefined): boolean {
   if (outcome.kind !== 'leader' && outcome.kind !== 'noneElectable') return false;
   const order = strategies.get(outcome.strategy);

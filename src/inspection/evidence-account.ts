@@ -117,7 +117,7 @@ function describeConditions(
   return accounts('Silent', false, `the holder may still renew for ${left}`, bound, exited);
 }
 
-/** Returns the observation of a coordinator that saw each ended container of the Pod run, and saw its end. */
+/** Returns what a coordinator would have observed of the Pod's ended containers, if it had watched the Pod in time. */
 function asIfObserved(pod: Pod, now: Now): ObservedPod {
   const observed = observePod(undefined, pod, Number.NEGATIVE_INFINITY);
   const ended = pod.containers.flatMap((container) => container.ended);

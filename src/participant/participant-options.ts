@@ -32,8 +32,8 @@ export interface ParticipateOptions {
     | undefined;
   readonly labels?: Readonly<Record<string, string>>;
   /**
-   * A whole number of 32 bits, default 0. Counts before versions: a leader yields to a candidate with a higher priority
-   * (rule 16).
+   * A whole number of 32 bits, default 0. The coordinator compares priorities before versions: a leader yields to a
+   * candidate with a higher priority (rule 16).
    */
   readonly priority?: number;
   /**

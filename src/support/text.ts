@@ -95,7 +95,7 @@ export function shortened(text: string, maxLength: number): string {
 /** Maximum characters of one text in a log message or on the status page. Names and sentences are shorter. */
 const MAX_CHARACTERS = 1000;
 
-/** Shortens all strings in a value. Changes only strings, arrays and plain objects. */
+/** Shortens the long strings in a value. Changes only strings, arrays and plain objects. */
 export function bounded(value: unknown): unknown {
   if (typeof value === 'string') return shortened(value, MAX_CHARACTERS);
   if (Array.isArray(value)) return value.map(bounded);
@@ -103,7 +103,7 @@ export function bounded(value: unknown): unknown {
   return isPlain ? boundedFields(value) : value;
 }
 
-/** Shortens all strings in the fields of an object. */
+/** Shortens the long strings in the fields of an object. */
 export function boundedFields(object: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(object).map(([field, value]) => [field, bounded(value)]));
 }
