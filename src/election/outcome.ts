@@ -54,7 +54,7 @@ export function decisiveAmong(
   return isSameOutcome(outcome, withAll) ? decisive : absent;
 }
 
-/** Maximum number of candidates that one strategyTest reads. After that, each untested list counts as decisive. */
+/** Maximum number of lists that all calls of one strategyTest read. Then each untested list counts as decisive. */
 const MAX_LISTS_TRIED = 50_000;
 
 /** Returns a function that tests whether a candidate would change the strategy or the conflict of `known`. */
