@@ -310,7 +310,7 @@ export class ElectionRecords {
 /**
  * Compares two candidates with the same name (rule 13). The candidate whose renewal this process saw last comes first.
  * The first sight of a fresh candidate counts as a renewal. Without renewals, the candidate with the later renewTime
- * comes first: these times are comparable, because one program wrote both. If they are equal, the native one does.
+ * comes first, because one program wrote both times. If the times are equal, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

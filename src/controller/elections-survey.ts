@@ -163,7 +163,7 @@ function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   return Math.min(record.since, now.monotonic - Number(now.wall - record.renewTime) / 1000);
 }
 
-/** Returns when the Lease lost its holder; undefined if the Lease is held, or if this process did not see the loss. */
+/** Returns since when the Lease counts as unled; undefined if it is held, or this process did not see the loss. */
 export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant | undefined {
   if (tenure.kind !== 'vacant') return undefined;
   switch (tenure.need) {

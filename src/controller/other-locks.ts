@@ -26,7 +26,7 @@ export class HeldLocks {
     const { namespace } = splitLeaseKey(key);
     const lease = read(key);
     const holder = lease?.holderIdentity ?? '';
-    // Outside kube-system, another program may use a Lease of this name. Report only those that our replicas hold.
+    // Outside kube-system, another program may use a Lease of this name, so report only locks that our replicas hold.
     const isHeld = holder !== '' && (!isForeign(holder) || namespace === coordinatorLease.namespace);
     const last = this.#seen.get(namespace)?.lease;
     if (lease === undefined || !isHeld) this.#seen.delete(namespace);

@@ -7,7 +7,7 @@ import { notesWith } from './notes.ts';
 import type { Leader } from './outcome.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
-/** Maximum number of contenders that one decision pings, and of its housekeeping actions. Keeps decisions short. */
+/** Maximum number of contenders to ping, and of housekeeping actions, in one decision. Keeps decisions short. */
 export const MAX_ASKED_AT_ONCE = 5000;
 
 export function pingEach(view: View, standings: readonly Standing[], purpose: PingPurpose): PingCandidate[] {
@@ -56,7 +56,7 @@ export function nameStrategy(view: View, strategy: string): Action[] {
   return updateLease(view.input, lease, change);
 }
 
-/** Maximum of int32. The server would refuse every grant with a larger number. */
+/** Maximum of int32. The server refuses a Lease with larger leaseTransitions. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 /** Returns the write that grants the Lease. The caller has checked that no other holder may lead (rule 8). */
@@ -89,7 +89,7 @@ export function grantTo(view: View, { leader, strategy }: Leader, revises?: Gran
   return updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy });
 }
 
-/** Increases leaseTransitions, unless the Lease names `holder` and no other holder had the same value (rule 7). */
+/** Returns the next leaseTransitions: unchanged if the Lease names `holder` and no other holder had it (rule 7). */
 export function transitionsTo(holder: string, lease: Lease, isNumberShared = false): number {
   const { holderIdentity, leaseTransitions } = lease;
   const isAgain = holderIdentity === holder && !isNumberShared;

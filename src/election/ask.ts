@@ -63,7 +63,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     byName(a, b);
 }
 
-/** True if both candidates have the same versions and priority. Most do, and need no slow comparison. */
+/** True if both candidates have the same versions and priority. This test is fast, and most candidates are alike. */
 function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
   return (
     a.binaryVersion === b.binaryVersion &&

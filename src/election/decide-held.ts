@@ -231,7 +231,7 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/** Fences a holder that keeps renewing although a note asks it to yield: such a holder reads no notes (rule 14). */
+/** Fences a holder that renews although a note asks it to yield, if the server still drops our fields (rule 14). */
 function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
   const { input, tenure } = view;
   const { memory, settings, dropsFields } = input;
@@ -243,7 +243,7 @@ function decideUnaware(view: HeldView, preferred: Standing, strategy: string): V
     record.since >= noted.since + 2 * settings.electionDurationMs;
   if (!isUnaware || !preferred.isAlive) return undefined;
   if (dropsFields) return { reason: 'HolderUnaware', actions: updateLease(input, tenure.lease, fence(view)) };
-  // Do not fence yet, but write the field: the note may be old, and the server may no longer drop the field.
+  // Do not fence yet. The note may be old, and the server may no longer drop the field, so write the field.
   const preferredHolder = preferred.candidate.name;
   return {
     reason: 'BetterCandidate',

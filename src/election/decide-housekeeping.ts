@@ -18,7 +18,7 @@ const COLLECTION_WATCH_MS = 10 * 60_000;
 /** Maximum time without a renewal before a candidate gets a ping, in ms. client-go's candidates renew every 5 min. */
 const SILENT_AFTER_MS = 6 * 60_000;
 
-/** Decides about the pings and deletions of candidates that do not depend on the election (rule 1). */
+/** Decides about the pings and deletions that do not depend on the election (rule 1). */
 export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'recheckAt'> {
   const actions: Action[] = [];
   let next = Number.POSITIVE_INFINITY;

@@ -105,7 +105,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
   // Do not wait for the answer of the last holder: it has missed its renewals. It takes part if it answers anyway
-  // (rule 3). In a known conflict, wait for its answer as for that of every other party.
+  // (rule 3). In a known conflict, wait for the answers of all parties, including the last holder.
   const expired = isConflict ? undefined : view.input.memory.record?.holder;
   const isSettled = contenders.every(({ candidate }) => candidate.name === expired);
   const verdict = isSettled ? decideSettled(view, decideOutcome(present)) : undefined;
@@ -122,7 +122,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   };
 }
 
-/** Decides an election that waits for no more answers. Returns undefined if no candidate can lead. */
+/** Decides an election that waits for no more answers. Returns undefined for `none` and `noneElectable`. */
 function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined {
   switch (outcome.kind) {
     case 'leader':

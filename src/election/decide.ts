@@ -35,7 +35,7 @@ function decideVerdict(view: View): Verdict {
   return isHeld(view) ? decideHeld(view) : decideVacant(view as VacantView);
 }
 
-/** True if the Lease already names the third-party strategy of its candidates: no write or ping is needed (rule 4). */
+/** True if the candidates agree on a third-party strategy, and the Lease needs no write for it (rule 4). */
 function isLeftToThirdParty(view: View): boolean {
   const { outlook, tenure } = view;
   if (outlook.kind !== 'thirdParty' || tenure.lease?.strategy !== outlook.strategy) return false;

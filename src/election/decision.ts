@@ -99,9 +99,9 @@ export interface Decision {
   readonly conflict: string | undefined;
 }
 
-/** Every reason of a decision, with the sentence that explains it to users. */
+/** Every reason of a decision, with the text that explains it to users. */
 export const REASONS = {
-  // The Lease is granted, because:
+  // The Lease is granted (or, for a plain elector, emptied), because:
   LeaseMissing: 'There are candidates, but no Lease yet.',
   LeaseExpired: 'The Lease has expired: its holder has not renewed it in time.',
   LeaseReleased: 'The Lease has no holder.',

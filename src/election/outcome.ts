@@ -13,7 +13,7 @@ export type Outcome =
 
 export type Leader = Extract<Outcome, { kind: 'leader' }>;
 
-/** Returns the outcome among exactly `candidates`. `incumbent` leads unless it has to yield (rule 5). */
+/** Returns the outcome of an election among `candidates`. `incumbent` leads unless it has to yield (rule 5). */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   return outcomeIn(tally(candidates, incumbent));
 }
@@ -33,8 +33,8 @@ function outcomeIn(found: Tally): Outcome {
 
 /**
  * Returns the candidates in `absent` whose answers could still change the outcome among `present` (rule 6). A candidate
- * that is only equal to the leader does not change the outcome. It is enough to test each candidate alone, and then all
- * candidates together: only a cycle of ordered lists needs several candidates, and all lists together show the cycle.
+ * that is only equal to the leader does not change the outcome. Tests each candidate alone, then all of them together:
+ * several ordered lists may form a cycle that no single list causes.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],
@@ -54,7 +54,7 @@ export function decisiveAmong(
   return isSameOutcome(outcome, withAll) ? decisive : absent;
 }
 
-/** Maximum number of ordered lists that all tests together read. After that, each untested list counts as decisive. */
+/** Maximum number of lists that all calls of one strategyTest read. Then each untested list counts as decisive. */
 const MAX_LISTS_TRIED = 50_000;
 
 /** Returns a function that tests whether a candidate would change the strategy or the conflict of `known`. */
@@ -77,8 +77,7 @@ function strategyTest(
   return (candidate) => {
     const { preference } = candidate;
     if (preference.kind === 'preferredStrategies') {
-      // In a conflict of ordered lists, count each list as decisive: some may resolve the conflict, others may cause a
-      // new one.
+      // In a conflict, count each list as decisive: it may resolve the conflict, or cause another one.
       if (outcome.kind === 'conflict') return true;
       if (preference.strategies.length === 0) return false;
       if (areAgreed && listOf(candidate)[0] === found) return false;
@@ -106,7 +105,7 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
   if (!order?.isElectable(candidate)) return false;
   if (outcome.kind === 'noneElectable') return true;
   const { leader } = outcome;
-  // An incumbent yields only by some of the criteria, for example not by age (rule 5).
+  // Some criteria choose a new leader but make no incumbent yield: under NewestVersion, the versions (rule 5).
   const compare = leader.name === incumbent ? order.comparePreemption : order.compareMerit;
   return compare(candidate, leader) < 0;
 }
@@ -127,9 +126,9 @@ const MAX_AT_ODDS = 1000;
 const FEW = 8;
 
 /**
- * Returns a small subset of `candidates` with the same outcome as all of them, even if the same other candidates are
- * added to both: the candidates that decide the strategy, the best candidate by each strategy, and the incumbent.
- * Because of this subset, a decision compares thousands of candidates only once.
+ * Returns the candidates that matter: those that decide the strategy, the best one by each strategy, and the incumbent.
+ * The others do not change the outcome, even if more candidates are added later. So a decision compares all candidates
+ * only once, and then only these few.
  */
 export function essentials(
   candidates: readonly LeaseCandidate[],

@@ -108,7 +108,7 @@ export const strategies: ReadonlyMap<string, Strategy> = new Map([
 
 type Which = 'binary' | 'emulation';
 
-/** A cache: a cluster has few versions, and parsing them is the main cost of a decision. */
+/** A cache of the few versions in a cluster. Without it, parsing would be the main cost of a decision. */
 const known = new Map<string, SemVer | undefined>();
 const MAX_KNOWN = 1000;
 const LONGEST_KNOWN = 100;
@@ -123,7 +123,7 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
   return version;
 }
 
-/** The parsed versions of a candidate, for versions that are not in `known`. */
+/** A second cache, for candidates with a version that is invalid, too long for `known`, or no longer in `known`. */
 const own = new WeakMap<LeaseCandidate, Readonly<Record<Which, SemVer | undefined>>>();
 
 /** Returns the binaryVersion or emulationVersion of a candidate; undefined if it is missing or invalid (rule 5). */

@@ -120,7 +120,7 @@ export type Tenure =
       readonly endedAt?: Instant;
     };
 
-/** Maximum time before an expiry at which the pings to successors start, in ms: enough for three waves (rule 6). */
+/** The pings to successors start at most this long before an expiry, in ms. Enough for three waves (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
 /** Returns whether the Lease is held or vacant at `at`, according to what this process has seen. */
@@ -253,7 +253,7 @@ function stateOf(
   return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
 }
 
-/** True if a candidate may lead only if no other can: it has just released the Lease, or has lapsed (rule 3). */
+/** True if a candidate has just released the Lease, or has lapsed: it leads only if no other can (rule 3). */
 export function isHeldBack(input: ElectionInput, name: string, at: Instant): boolean {
   return at < withdrawnUntil(input, name) || isLapsed(input, name, at);
 }
@@ -267,7 +267,7 @@ function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   return at < (lapsedUntil(input, name, at) ?? at);
 }
 
-/** Returns until when lapses hold a candidate back; undefined if they do not. Lapses of other candidates count, too. */
+/** Returns until when its lapses hold a candidate back, perhaps a past time; undefined if they do not (rule 7). */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
   name: string,

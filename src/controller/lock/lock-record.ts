@@ -5,7 +5,7 @@ import { ownersOf, specOf, textField } from '../../coordination/raw-object.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { JsonObject } from '../../support/json.ts';
 
-/** Prefix of the identity of each of our replicas. Any other identity counts as the built-in controller. */
+/** Prefix of the identity of each of our replicas. A holder without it is foreign, such as the built-in controller. */
 export const IDENTITY_PREFIX = 'coordinated-leader-election_';
 
 const RELEASED = { holder: '', leaseDurationMs: 1000 };
@@ -34,7 +34,7 @@ export interface LockRecord {
   readonly isWrittenByOurs?: boolean | undefined;
 }
 
-/** The lock as this process last wrote it. All writes of the former coordinator came before this write. */
+/** This process's last write of the lock. A watch that shows it has shown all writes of the former coordinator. */
 export interface OwnLock {
   readonly key: LeaseKey;
   readonly holder: string;

@@ -6,7 +6,7 @@ import type { LockCall, LockStorage } from './lock-storage.ts';
 export const LEASE_DURATION_MS = 15_000;
 /** The holder stops acting when this time has passed since it sent its last successful renewal, in ms. */
 export const RENEW_DEADLINE_MS = 10_000;
-/** Interval of renewals, and of reads while another replica holds the lock, in ms. */
+/** Interval of renewals, and of reads while another process holds the lock, in ms. */
 export const RETRY_PERIOD_MS = 2000;
 
 /** Events for the log, in addition to changes of the state. */
