@@ -131,7 +131,7 @@ export const REASONS = {
   StrategyChanged:
     'The right candidate leads, but the Lease names another strategy than the candidates ask for.',
   WritesIgnored:
-    "The holder's renewals, or another client, remove strategy and preferredHolder or their notes from the Lease. The next attempt comes after a backoff.",
+    'The holder, another client or the API server removes strategy and preferredHolder, or their notes, from the Lease. The next attempt comes after a backoff.',
   HolderLate:
     'The holder has missed renewals. Candidates are pinged before the expiry, so that the next holder is known then.',
 
