@@ -2,8 +2,8 @@ import { FENCE, type Instant } from './model.ts';
 
 /**
  * What a holder may believe about the Lease (rule 8). For one lease duration after its last renewal, a holder may
- * believe that it leads, even if the Lease has changed or is gone. For one more duration, a client-go elector that has
- * not noticed the loss of its Lease may release the Lease, although another holder has it by then.
+ * believe that it leads, even if the Lease has changed or is gone. Until {@link disturbsUntil}, a client-go elector
+ * that has not noticed the loss of its Lease may release the Lease, although another holder has it by then.
  */
 export interface Belief {
   /** {@link UNKNOWN_HOLDER} for a holder that this process has never seen. */
@@ -38,7 +38,7 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/** How long a belief is kept after its end, in ms. It helps to judge an earlier release that a list shows late. */
+/** How long a belief is kept after its end, in ms: a list may show a former holder's release only after that end. */
 const KEPT_MS = 5 * 60_000;
 
 /** Maximum number of remembered holders per Lease. A client may write thousands of names into a Lease. */
@@ -73,7 +73,7 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
   const isLonger = !known || leadsUntil(belief) > leadsUntil(known);
-  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that answers since then count.
+  // Keep the first lostAt: this holder gets the Lease back only by an answer to a ping sent since then (rule 8).
   const longer = isLonger ? { ...belief, lostAt: known?.lostAt ?? belief.lostAt } : known;
   return [...withoutBelief(beliefs, belief.holder), longer];
 }

@@ -113,7 +113,7 @@ function firstSight(
   };
 }
 
-/** How far creationTimestamp may be in our future, in ms: clocks differ. Beyond that, the candidate counts as old. */
+/** How far creationTimestamp may be ahead of our clock, in ms. If it is further ahead, the candidate counts as old. */
 const CLOCK_TOLERANCE_MS = 2000;
 
 function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: Now): Instant {

@@ -17,8 +17,8 @@ import type { ElectionInput } from './view.ts';
 export const LONGEST_GAP_MS = 10_000;
 
 /**
- * Returns the memory with an unknown former holder that last renewed at `renewedAt`. `before`: so early that it can no
- * longer lead at `at`. The duration of its renewal is assumed: the longest of `leastMs`, the usual duration and the
+ * Returns the memory with an unknown former holder that last renewed at `renewedAt`. If `renewedAt` is `before`, this
+ * holder can no longer lead at `at`. Its assumed duration is the longest of `leastMs`, the usual duration and the
  * durations of known holders.
  */
 export function withUnknown(
@@ -35,7 +35,7 @@ export function withUnknown(
     ...{ durationMs, isOwnDuration: true, isParticipant: false, lostAt: at },
   };
   const former = beliefOf(memory.beliefs, UNKNOWN_HOLDER);
-  // One belief stands for all unseen holders. It must not let them lead for less time than the former belief does.
+  // One belief stands for all unseen holders. The new belief must not end before the former one.
   const aheadMs = former ? Math.max(0, leadsUntil(former) - leadsUntil(belief)) : 0;
   const widest = { ...belief, renewedAt: belief.renewedAt + aheadMs };
   return { ...memory, beliefs: withBelief(memory.beliefs, widest, at) };
@@ -43,8 +43,8 @@ export function withUnknown(
 
 /**
  * Returns the memory after the holder of its record has lost the Lease without releasing it. `hasRenewed`:
- * - `perhaps`: the holder may have renewed unseen. Its renewal lasts at least `leastMs`, the duration in the Lease now.
- * - `before`: the holder may have renewed unseen. Then, a coordinator waited until that renewal had expired.
+ * - `perhaps`: the holder may have renewed unseen, until `at`. `leastMs` is the minimum duration of such a renewal.
+ * - `before`: the holder may have renewed unseen, but a coordinator has waited until that renewal expired.
  * - `no`: the holder has not renewed since this process last saw a renewal.
  */
 export function withLoss(
@@ -80,8 +80,8 @@ export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: 
 }
 
 /**
- * Records a Lease that this process did not know. Assumes that an unknown holder may lead, unless the Lease shows a
- * grant of this project, no renewTime, or a release that is not doubted (rule 8).
+ * Assumes an unknown holder for a Lease that this process did not know (rule 8). Exceptions: a coordinator of this
+ * project has just granted the Lease, it has no renewTime, or it shows a release that is not doubted.
  */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
@@ -93,7 +93,7 @@ export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant):
 
 // Grants of this process whose results are unknown: their holders may have taken them up (rule 8).
 
-/** Returns the memory without a grant that the server did not write or the holder did not take up. */
+/** Returns the memory without `grant`: the server did not write it, or its holder has not taken it up. */
 export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   return {
@@ -105,8 +105,8 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
 }
 
 /**
- * If the Lease does not show our grants, assumes that their holders have taken them up, and renewed until `at`.
- * `holder`: the holder in the Lease. The caller has checked that it is not the holder of `unrenewedGrant`.
+ * For each of our grants that the Lease does not show, assumes that its holder took it up and renewed until `at`.
+ * `holder`: the holder in the Lease. The caller has checked that this is not the holder of `unrenewedGrant`.
  */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
@@ -151,9 +151,9 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory after the server wrote a grant. If the grant updated a known Lease, the server did not write the
- * grants whose answers were lost: otherwise, the update would have failed, with an outdated resourceVersion. If the
- * grant created the Lease, a lost grant may have created an earlier Lease, whose holder may still lead.
+ * Returns the memory after the server wrote a grant. If the grant updated a known Lease, the lost grants were not
+ * written: each of them would have changed the resourceVersion, and the update would have failed. If the grant created
+ * the Lease, a lost grant may have created an earlier Lease, whose holder may still lead.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -184,29 +184,29 @@ export function beliefBy(
   // holder renews with its own duration, so ignore the duration of the grant.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
-  // An answer counts only if its ping was sent after lostAt. Keep the first lostAt, so that answers since then count.
+  // Keep the first lostAt: this holder gets the Lease back only by an answer to a ping sent since then (rule 8).
   const lostAt = known?.lostAt ?? at;
   return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }
 
 /** Once a holder has held the Lease for this time, in ms, no former holder can lead or release the Lease. */
 const LONG_HELD_MS = 5 * 60_000;
-/** If no coordinator ran before, candidates up to this age, or up to `settleMs`, have had no election (rule 8). */
+/** If no coordinator ran before, candidates up to this age, or up to a longer `settleMs`, had no election (rule 8). */
 const JUST_CREATED_MS = 1000;
 /** Precision of creationTimestamp, in ms: whole seconds. */
 const CREATION_PRECISION_MS = 1000;
 
 /**
- * The moment from which this process sees every change. `firstList`: the first list, which contains a coordinator's
- * lock. `firstEver`: the first list, without such a lock, so no coordinator ran before. `takeOver`: this process became
- * the coordinator.
+ * The moment from which this process sees every change. `firstList`: the first list, and it contains a coordinator's
+ * lock. `firstEver`: the first list, and it contains no such lock, so no coordinator ran before. `takeOver`: this
+ * process became the coordinator.
  */
 export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
 
 /**
- * Returns the memory at a beginning, when earlier changes are unknown (rule 8). The last holder of a Lease without a
- * holder may still lead. A former holder of a held Lease may notice late that it lost the Lease, and then release it.
- * At a take-over, the watch may be late: a Lease that seems missing may have existed until now.
+ * Returns the memory at a beginning, when earlier changes are unknown (rule 8). If the Lease has no holder, its last
+ * holder may still lead. If it has one, a former holder may not have noticed its loss yet, and may release the Lease.
+ * At a take-over, only a missing Lease matters: the watch may have missed that it was created and deleted.
  */
 export function observeBeginning(input: ElectionInput, now: Now, beginning: Beginning): LeaseMemory {
   const { lease, memory, candidates, settings } = input;

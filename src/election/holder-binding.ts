@@ -1,6 +1,6 @@
 import { type Instant, type Lease, type LeaseCandidate, type MicroTime, NODE_LEASES } from './model.ts';
 
-/** The part of a Pod that shows the end of a holder (rule 17). All times are whole seconds, by the node's clock. */
+/** The part of a Pod that shows the end of a holder (rule 17). The kubelet sets its times, in whole seconds. */
 export interface Pod {
   readonly namespace: string;
   readonly name: string;
@@ -127,7 +127,7 @@ export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly 
   return { kind: 'bound', pod, container, isSure };
 }
 
-/** True if only plain electors can hold the Lease: nothing elects its leader, and it is not the heartbeat of a node. */
+/** True if only plain electors can hold the Lease: it shows no coordination, and is not the heartbeat of a node. */
 export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 'hasCandidates'>): boolean {
   const { strategy, preferredHolder, isRenewedByParticipant, namespace } = lease;
   const isCoordinated = hasCandidates || strategy !== undefined || preferredHolder !== undefined;
@@ -158,7 +158,7 @@ export function hostnamesOf({ name, hostname }: Pod): readonly string[] {
   return name === hostname ? [name] : [name, hostname];
 }
 
-/** Returns the leading program's container: the one that an annotation names, else the only one, if any. */
+/** Returns the leading program's container: named by an annotation, else the Pod's only one; undefined if unknown. */
 export function leadingContainerOf(
   candidate: LeaseCandidate | undefined,
   lease: Lease,

@@ -51,8 +51,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   if (observed === undefined) return unproven('NoPod');
   const { record } = memory;
   const { acquiredAfter = Number.NEGATIVE_INFINITY } = record ?? {};
-  // If this process saw the Pod only after the holder had acquired the Lease, the holder may be from an earlier Pod
-  // with the same hostname: a Pod can be deleted while its process still runs.
+  // If this process saw the Pod only after a plain elector had acquired the Lease, the elector may be from an earlier
+  // Pod with the same hostname: a Pod can be deleted while its process still runs.
   const isOlderThanTerm = Math.max(observed.seenAt, possible.sharedAt ?? observed.seenAt) < acquiredAfter;
   if (candidate === undefined && !isOlderThanTerm) return unproven('PodTooNew');
 
@@ -78,7 +78,7 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const hasRunSince = others.some(({ startedAt = 0n }) => startedAt > renewTime);
   if (!hasRunSince && renewTime >= earliestRestart(pod, container, instance)) return unproven('RenewedAtEnd');
 
-  // A renewal that this process saw long after the end may be from a later run, after the node's clock was set back.
+  // If this process saw the renewal long after the end, a later run may have written it after the clock was set back.
   const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
   if (record.since > endSeenAt + SETTLED_MS) return unproven('OtherInstance');
 
@@ -90,8 +90,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
 
 /**
  * Returns a time before which no later run of the container has started. The kubelet restarts a container only after
- * it has found the end of the last run. It found this end at unreadySince, if the Pod was ready before and has only
- * this container.
+ * it has found the end of the last run. It found this end at unreadySince, if the Pod was ready before, has only this
+ * container, and does not run it again.
  */
 function earliestRestart(
   { containers, unreadySince = 0n }: Pod,

@@ -22,8 +22,8 @@ export interface HolderRecord
   /** The longest observed time between two renewals, in milliseconds; undefined if unknown (rule 17). */
   readonly renewedEveryMs?: number | undefined;
   /**
-   * When this process saw the holder acquire the Lease. If a list showed the holder, when this process saw the previous
-   * record; undefined if there was none (rule 17).
+   * When this process saw the holder acquire the Lease (rule 17). If a list showed the new holder, this is the time at
+   * which this process saw the previous record; undefined if there was none.
    */
   readonly acquiredAfter?: Instant | undefined;
   /** Set when we grant the Lease to another candidate because this holder has provably ended (rule 17). */
@@ -64,7 +64,7 @@ export interface LeaseMemory {
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant, while its holder has not renewed it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
-  /** `count`: number of grants, the first grant and its revisions. `since`: time of the first grant (rule 12). */
+  /** A grant and its revisions (rule 12). `count`: number of these grants. `since`: time of the first of them. */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
   /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up in time (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
@@ -77,7 +77,7 @@ export interface LeaseMemory {
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
   readonly preemptedAt: Instant;
-  /** Number of rounds of pings to silent candidates since the Lease last had a leader, and the last round's time. */
+  /** Number of rounds of pings to silent candidates since the Lease last got a holder, and the last round's time. */
   readonly rounds: Attempts;
   /** Identifies the last reported strategy conflict: its candidates and their strategies. */
   readonly conflict: string | undefined;
@@ -156,9 +156,9 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
 }
 
 /**
- * Returns the beliefs of holders for which the coordinator has to wait before a grant. If the Lease is known, omits
- * holders of grants whose answers were lost: if the server had written such a grant, it would refuse our next grant,
- * whose resourceVersion would be outdated.
+ * Returns the beliefs of holders for which the coordinator has to wait before a grant. If the Lease is known, omits the
+ * holders of lost grants: if the server had written such a grant, it would refuse our next grant, because its
+ * resourceVersion would be outdated.
  */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
@@ -201,10 +201,10 @@ export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);
 }
 
-/** If something has not happened for this time, in milliseconds, its next occurrence counts as the first one. */
+/** If the last attempt was longer ago than this, in milliseconds, the next attempt counts as the first one. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
-/** Records that the server or the holder has removed fields that we wrote. We write them again after a backoff. */
+/** Records that the server or another client removed fields that we wrote. We write them again after a backoff. */
 export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemory {
   return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
 }
@@ -282,7 +282,7 @@ export function again(attempts: Attempts, lastAt: Instant): Attempts {
 /** Up to this number of consecutive lapses, a candidate is not held back (rule 7). */
 export const LAPSES_ALLOWED = 1;
 
-/** Adds a lapse. `isEnough`: one lapse holds the candidate back, as after a preemption (rule 7). */
+/** Adds a lapse. `isEnough`: this lapse alone holds the candidate back. Default: true after a preemption (rule 7). */
 export function withLapse(
   attempts: Attempts,
   { unrenewedGrant }: LeaseMemory,
@@ -293,11 +293,11 @@ export function withLapse(
   return { count: isEnough ? Math.max(count, LAPSES_ALLOWED + 1) : count, lastAt: at };
 }
 
-/** Records a lapse. Forgets old lapses, or the map would grow: a crashing program may change its name each time. */
+/** Records a lapse. Drops old lapses to keep the map small: a crashing program may change its name each time. */
 function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: Instant) {
   const { lapses, lapsesOfLease } = memory;
   const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
-  // One lapse is enough if the holder was replaced because it was late: it must not soon replace its successor.
+  // One lapse holds a late holder back: after its replacement, it must not soon replace its successor.
   const isEnough = revises === 'holderLate' || undefined;
   const own = withLapse(lapses.get(former) ?? NO_ATTEMPTS, memory, at, isEnough);
   return {

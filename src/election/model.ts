@@ -86,7 +86,7 @@ export interface Lease {
   readonly leadingContainer?: string;
   /** True if an annotation on the Lease asks for crash evidence about a plain elector (rule 17). */
   readonly asksForEvidence?: true;
-  /** True if a coordinator or the writer of `renewTime` wrote `leaseDurationSeconds`, according to field ownership. */
+  /** True if our coordinator or the writer of renewTime wrote `leaseDurationSeconds`, according to field ownership. */
   readonly isDurationHolders?: true;
   /** True if a participant of this project wrote `renewTime`, according to field ownership. */
   readonly isRenewedByParticipant?: true;

@@ -36,8 +36,8 @@ import {
 import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from './model.ts';
 
 /**
- * Returns the memory after this process saw `lease` at `now`. `lease` is undefined if the Lease is gone. If a
- * list showed this state, earlier changes are unknown, and `coordinatingSince` is set: the time at which this
+ * Returns the memory after this process saw `lease` at `now`. `lease` is undefined if the Lease is gone. If a list
+ * showed this state, earlier changes are unknown. `coordinatingSince` is set only in this case: the time at which this
  * process became the coordinator, or Infinity if it is not the coordinator.
  */
 export function observeLease(
@@ -66,7 +66,7 @@ export function observeLease(
   return holder === '' ? observeEmptied(told, change) : observeHeld(told, change);
 }
 
-/** A change of a Lease, or of its holder's record. */
+/** A change of the record of a Lease, as this process saw it. */
 interface SeenChange {
   readonly lease: Lease;
   readonly written: HolderRecord;
@@ -132,9 +132,9 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boole
 }
 
 /**
- * Returns the memory after the server said that a Lease exists, in its answer to a creation, but the watch did not show
- * this Lease. The Lease has probably been deleted since. If not, this process does not see its renewals until the next
- * list. The holder is known only if our grant created the Lease.
+ * Returns the memory if a server's answer to a creation shows that a Lease exists, but the watch does not show it. The
+ * holder may have renewed this Lease unseen before its deletion, or may renew it unseen until the next list. The holder
+ * is known only if our grant created the Lease.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants, beliefs } = memory;
@@ -208,8 +208,8 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   }
   // If renewTime has changed, this process may have missed a renewal by the holder.
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  // An unseen participant that has released the Lease cannot lead any more. Its grant and its first renewal may have
-  // increased leaseTransitions by 2 (rule 15).
+  // An unseen participant that has released the Lease cannot lead any more. Its grant and its first renewal together
+  // may have increased leaseTransitions by 2 (rule 15).
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const leastMs = Math.max(written.durationMs, record.durationMs);
@@ -275,7 +275,7 @@ function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnG
   return withUnknown(memory, at, lease.isUnrenewedGrant ? 'before' : at);
 }
 
-/** Returns the belief of a new record's holder. If the holder cannot have written it: an earlier belief, if any. */
+/** Returns the belief of a new record's holder. If another client wrote it: the holder's earlier belief, if any. */
 function holderBelief(memory: LeaseMemory, change: SeenChange, isTakenUp: boolean): Belief | undefined {
   const { lease, written, isOwnGrant, coordinatingSince } = change;
   const { holder, since: at, durationMs } = written;
@@ -295,7 +295,7 @@ function holderBelief(memory: LeaseMemory, change: SeenChange, isTakenUp: boolea
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
   // Another client may have reduced the duration after the holder's renewal, and before this process saw the Lease.
   const isPerhapsReduced = !lease.isDurationHolders;
-  // A shorter duration counts from the second record that has it. Before, each renewal counts with the longer duration.
+  // A shorter duration counts only from the second record that has it. Until then, the longer duration counts.
   // A record of our own grant does not count as the first of the two, because the holder has not written it.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant && !isPerhapsReduced;

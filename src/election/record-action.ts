@@ -115,7 +115,7 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Returns the memory after the proof that the holder has ended: this holder believes nothing any more (rule 17). */
+/** Returns the memory after the proof that the holder has ended, which counts as its release (rule 17). */
 function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, beliefs, withdrawals } = memory;
   if (!record) return memory;
