@@ -88,7 +88,7 @@ export function wrapText(text: string, columns: number): readonly string[] {
 
 /**
  * Adds colours. showLive() removes them if the terminal has no colours. Without `validateStream: false`, styleText()
- * would check the stream of this process instead of the host's.
+ * would check `process.stdout`, but the demo writes to `Host.stdout`.
  */
 function paint(style: Style | undefined, text: string): string {
   return style === undefined ? text : styleText(style, text, { validateStream: false });

@@ -33,7 +33,7 @@ export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'reche
 
 interface Due {
   readonly now: 'validity' | 'collection' | 'deletion' | undefined;
-  /** When the next housekeeping may be due; Infinity if nothing is due before the candidate changes. */
+  /** When the next housekeeping may be due; Infinity if nothing is due before a change. */
   readonly next: Instant;
 }
 

@@ -65,7 +65,7 @@ export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Inst
 
 export interface PossiblePods {
   readonly pods: readonly ObservedPod[];
-  /** When several Pods last had the hostname from the plain elector's identity; undefined if that never happened. */
+  /** When a Pod with the same hostname as another Pod last disappeared; undefined if this process saw none. */
   readonly sharedAt?: Instant | undefined;
 }
 

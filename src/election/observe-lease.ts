@@ -132,9 +132,9 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boole
 }
 
 /**
- * Returns the memory if a server's answer to a creation shows that a Lease exists, but the watch does not show it. The
- * holder may have renewed this Lease unseen before its deletion, or may renew it unseen until the next list. The holder
- * is known only if our grant created the Lease.
+ * Adds the holder of an unseen Lease to the beliefs: the server's answer to a creation has shown that a Lease exists,
+ * but the watch has not shown it. If the Lease has been deleted since, its holder may have renewed it before. If not, its
+ * holder may renew it, unseen, until the next list. The holder is known only if our grant created the Lease.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants, beliefs } = memory;
@@ -173,7 +173,8 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // supposeGrants() has added the holder of our own grant, and observeNewcomer() the unseen holder of another Lease.
+    // Do not add a second unknown holder. supposeGrants() has added the holder of our own grant. If the Lease was deleted
+    // and created again, observeNewcomer() has decided whether to add one.
     const isKnown = memory.unrenewedGrant !== undefined || !isSameLease;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
@@ -181,9 +182,10 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   }
   // A fence never releases the Lease. If a fenced Lease is released, a former holder has written this release.
   const isRelease = isLikeRelease && isSameLease && record.holder !== FENCE;
-  // If leaseTransitions has changed, this process missed a holder, or a former holder has written this release.
+  // A changed leaseTransitions has one of two causes: this process missed a holder, or a former holder has written this
+  // release, with the number of its own term.
   const grown = lease.leaseTransitions - record.leaseTransitions;
-  // The first renewal of a participant may increase leaseTransitions by 1 (rule 15).
+  // An exception: the first renewal of a participant may increase leaseTransitions by 1 (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
   // The built-in controller does not increase leaseTransitions when it grants the Lease, so a list may hide its grant.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);

@@ -91,7 +91,7 @@ export async function observeElections(
 interface ObjectsRequest<T> {
   readonly path: string;
   readonly query?: Query;
-  /** Called for each object as soon as its page arrives: all raw Pods of a large cluster would not fit into memory. */
+  /** Called for each object when it arrives, because all raw Pods of a large cluster would not fit into memory. */
   readonly decode: (raw: KubernetesObject) => T;
   readonly pageSize?: number;
 }

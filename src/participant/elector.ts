@@ -192,8 +192,8 @@ export class Elector {
         this.#mustDecideAgain = false;
         this.#cancelTimer?.();
         const now = this.#parts.clock.now();
-        // If the Lease has expired, the duplicate program no longer renews the Lease. The next grant to this identity
-        // may be for this elector.
+        // The rival is another program with this identity. If the Lease has expired, the rival no longer renews it, and
+        // the next grant to this identity may be for this elector.
         if (this.#follower.sight && hasExpired(this.#follower.sight, now)) this.#hasRival = false;
         this.#act(decideElector(this.#view(), now));
       }
