@@ -133,8 +133,8 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boole
 
 /**
  * Adds the holder of an unseen Lease to the beliefs: the server's answer to a creation has shown that a Lease exists,
- * but the watch has not shown it. If the Lease has been deleted since, its holder may have renewed it before. If not, its
- * holder may renew it, unseen, until the next list. The holder is known only if our grant created the Lease.
+ * but the watch has not shown it. If the Lease has been deleted since, its holder may have renewed it before. If not,
+ * its holder may renew it, unseen, until the next list. The holder is known only if our grant created the Lease.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants, beliefs } = memory;
@@ -173,8 +173,8 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // Do not add a second unknown holder. supposeGrants() has added the holder of our own grant. If the Lease was deleted
-    // and created again, observeNewcomer() has decided whether to add one.
+    // Do not add a second unknown holder. supposeGrants() has added the holder of our own grant. If the Lease was
+    // deleted and created again, observeNewcomer() has decided whether to add one.
     const isKnown = memory.unrenewedGrant !== undefined || !isSameLease;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
