@@ -274,8 +274,8 @@ export class Scheduler {
   }
 
   /**
-   * Ends the wait until the cache shows the last write. If the watch has missed this write, lists the objects again. If
-   * the write was to a Lease that is not in the cache, also records that its holder may lead unseen.
+   * No longer waits for the cache to show the last write. If the watch has missed this write, lists the objects again.
+   * If the write was to a Lease that is not in the cache, also records that its holder may lead unseen.
    */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;

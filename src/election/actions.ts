@@ -44,7 +44,10 @@ function createLease(input: ElectionInput, strategy: string, grant?: Grant): Act
   return [{ kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) }];
 }
 
-/** Writes `strategy`, adds a missing holderIdentity, and removes our preferredHolder. Creates a missing Lease. */
+/**
+ * Returns the write that sets `strategy`, sets an absent holderIdentity to an empty one, and removes our
+ * preferredHolder. Creates a missing Lease.
+ */
 export function nameStrategy(view: View, strategy: string): Action[] {
   const { lease } = view.tenure;
   if (!lease) return createLease(view.input, strategy);

@@ -1,6 +1,9 @@
 import { type Instant, type Lease, type LeaseCandidate, type MicroTime, NODE_LEASES } from './model.ts';
 
-/** The part of a Pod that shows the end of a holder (rule 17). The kubelet sets its times, in whole seconds. */
+/**
+ * The fields of a Pod that show the end of a holder (rule 17). The kubelet sets the times in these fields, in whole
+ * seconds.
+ */
 export interface Pod {
   readonly namespace: string;
   readonly name: string;

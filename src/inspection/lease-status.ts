@@ -37,7 +37,7 @@ export interface LeaseStatus {
   readonly name: string;
   /** The holderIdentity, even if the Lease has expired; empty if the Lease has no holder. */
   readonly holder: string;
-  /** Whether the Lease has a valid holder. The holder of an expired Lease and a fence are not valid. */
+  /** Whether the Lease has a valid holder. False for an expired Lease and for a fenced Lease (rule 14). */
   readonly isHeld: boolean;
   /** Why the holder is not valid, such as `expired`; undefined if it is valid, or if there is no holder. */
   readonly holderNote: string | undefined;
@@ -113,7 +113,6 @@ export function rank(supposed: Decision, { standings }: Decision, { input, at }:
   const accounts = explainCandidates({ ...supposed, standings: ranked });
   return ranked.map(({ candidate, isHolder, observation }, index) => {
     const { name, binaryVersion, emulationVersion, priority } = candidate;
-    // The value of `CandidateAccount.lostBy`; undefined for the best candidate.
     const lostBy = accounts[index]?.lostBy;
     return {
       ...{ name, binaryVersion, emulationVersion, priority: priority.value, priorityUntil: endOf(priority) },

@@ -103,8 +103,8 @@ export class StaticConfig implements ClusterConfig {
   }
 
   /**
-   * Returns the token. Like client-go, prefers the token file to the token in the kubeconfig. Throws only if the file
-   * cannot be read, no earlier token from the file is known, and the kubeconfig has no token.
+   * Returns the token. Like client-go, prefers the token file to the token in the kubeconfig. If the file has no readable
+   * token, returns the last token from the file, else the token in the kubeconfig. Throws if there is none.
    */
   #token(): string | undefined {
     const { token, tokenFile } = this.#parts.user;

@@ -159,8 +159,9 @@ const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * Returns when the wrapper, and a little later its guard, kills the command, in milliseconds after the last renewal was
- * sent. The guard is for a wrapper that is paused or has crashed. At both times, no other candidate can lead yet.
+ * Returns two times, in milliseconds after the last renewal was sent. The wrapper kills the command at the first time.
+ * At the second time, the guard kills it, in case the wrapper is paused or has crashed. No other candidate can lead by
+ * then.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(

@@ -33,7 +33,10 @@ const EVENTS_PATH = `${ASSETS_PATH}events`;
 /** A watch usually restarts within this time, in ms. After a longer interruption, the page shows a warning. */
 const WATCH_RESTART_MS = 3000;
 
-/** The answer if the Host header is a public name. With kubectl proxy, this header is the name of the API server. */
+/**
+ * The answer if the Host header is a public name. The page also refuses requests through kubectl proxy if the name of
+ * the API server is public, because their Host header contains this name.
+ */
 const NOT_ALLOWED_HOST =
   'ask for this page by an address, or by a name that is not public, as through kubectl port-forward\n';
 

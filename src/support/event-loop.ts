@@ -59,7 +59,7 @@ export class Slices {
 
 /** Longest time in milliseconds for which small tasks, one after the other, may block the event loop. */
 const MAX_TURN_MS = 10;
-/** If no task runs for more than this time, in ms, other work has had time to run, and a new series begins. */
+/** A longer pause between two tasks, in ms, gives other work time to run. The next task then begins a new series. */
 const PAUSE_MS = 1;
 
 /** Prevents a long series of small tasks from blocking the event loop. */

@@ -206,7 +206,10 @@ export class CoordinatorLock {
     return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);
   }
 
-  /** Stops acting, and releases the lock once no write can be in flight. Returns the time of the next attempt. */
+  /**
+   * Stops acting. Releases the lock, unless a write may still be in flight: the next attempt then releases the lock.
+   * Returns the time of the next attempt.
+   */
   async #letGo(): Promise<Instant> {
     const { clock, onEvent } = this.#options;
     if (this.#renewedAt !== undefined) onEvent?.({ kind: 'letGo' });

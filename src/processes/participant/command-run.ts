@@ -80,7 +80,7 @@ export class CommandRun {
     for (const each of undo) each();
     this.#group = undefined;
     if (!isByItself && !this.#isStopping) return;
-    // No command may start in a term that begins before the participant has stopped.
+    // The participant is about to stop. If another term begins before that, `lead` must not start the command again.
     this.#isStopping = true;
     this.exitCode = exitCode;
     this.#stopping.abort();
