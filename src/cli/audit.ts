@@ -82,7 +82,7 @@ function auditLines(audit: Audit, settings: AuditSettings, layout: Layout): read
   ];
 }
 
-/** Returns for how many seconds the audit watched renewals; 0 if the watch failed. */
+/** Returns how long the audit watched renewals, in seconds; 0 if the watch failed. */
 function fullyWatchedSeconds({ watchedSeconds, unread }: Audit): number {
   return unread.some(({ what }) => what === 'renewals') ? 0 : watchedSeconds;
 }
@@ -134,11 +134,11 @@ function secondsText(seconds: number | undefined): string {
   return seconds === undefined ? '-' : shortSeconds(seconds);
 }
 
-/** Returns the interval between renewals. If the audit saw too few renewals, returns a lower bound such as `>30s`. */
+/** Returns the interval between renewals. For a held Lease with too few renewals: a lower bound, such as `>30s`. */
 function renewsText(lease: LeaseAudit, watchedSeconds: number): string {
   const { state, renewsEverySeconds, renewedSecondsAgo = 0 } = lease;
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;
-  // If the holder changed during the watch, the audit has watched the present holder only since this change.
+  // If a new holder acquired the Lease during the watch, the bound is only the time since the last renewal.
   return isLong
     ? `>${shortSeconds(Math.min(watchedSeconds, renewedSecondsAgo))}`
     : secondsText(renewsEverySeconds);
@@ -176,7 +176,7 @@ const OBSTACLES: Readonly<Partial<Record<CrashEvidence, string>>> = {
     'name the container that leads: kubectl.kubernetes.io/default-container in the annotations of the Pod',
 };
 
-/** Says for how many Leases the end of a container would prove the end of the holder, and why not for other Leases. */
+/** Formats the number of held Leases to which crash evidence applies, and the obstacles for other held Leases. */
 function evidenceLines(leases: readonly LeaseAudit[], { paint, columns }: Layout): readonly string[] {
   const held = leases.filter(({ state }) => state === 'held');
   const byEvidence = Map.groupBy(held, ({ crashEvidence }) => crashEvidence);

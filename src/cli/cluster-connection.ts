@@ -51,7 +51,7 @@ export async function withCluster<T>(
   }
 }
 
-/** Warns if this machine's clock differs from the server's. The command then calculates with the server's time. */
+/** Warns if this machine's clock differs from the server's. In this case, the output uses the server's clock. */
 export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
   const skew = skewOf(serverAheadMs);
   if (skew) stderr.write(`warning: ${skew.text}. This output uses the server's clock\n`);

@@ -108,7 +108,7 @@ function coordinatorText(lock: LockHolder): string {
   return lock.kind === 'ours' ? lock.holder : `the one built into kube-apiserver (${lock.holder})`;
 }
 
-/** Notes above the simulated steps, which assume that this project's coordinator runs. */
+/** Notes above the simulated steps. The simulation always assumes that this project's coordinator runs. */
 const RESERVATIONS: Readonly<Partial<Record<LockHolder['kind'], string>>> = {
   none: 'Nothing happens: no coordinator runs. With a coordinator:',
   builtIn: 'By the rules of this project; the built-in coordinator, which decides here, takes longer.',

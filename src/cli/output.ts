@@ -47,10 +47,8 @@ export function layoutFor({ stdout, env }: Host): Layout {
   return { columns: (stdout.isTTY && stdout.columns) || undefined, paint: hasColours ? coloured : plain };
 }
 
-/** A cell of a table: text without a style, or text with a style. */
 export type Cell = string | { readonly text: string; readonly style: Style };
 
-/** A column of a table: its title, the function that returns the cell of an item, and whether the column is shown. */
 export type Column<T> = readonly [title: string, cell: (item: T) => Cell, isShown?: boolean];
 
 /** Returns the rows of a table: the titles, then one row for each item. */

@@ -75,7 +75,8 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds a command if the arguments name none. Commander's own default command would get a mistyped command as argument.
+ * Adds a command if the arguments name none. Does not use Commander's default command, which would take a mistyped
+ * command as its argument.
  * - With options: `demo` if one of the options exists only in `demo`, otherwise `run`.
  * - Without arguments: `run` in a pod or if an environment variable of `run` is set, otherwise `demo`. KUBECONFIG does
  *   not count, because its current context may be any cluster.

@@ -12,14 +12,13 @@ export type WatchedResource = 'leases' | 'leasecandidates';
 
 /** Events about Leases that wait for a decision or for a free slot, and about failed decisions. */
 type QueueEvent =
-  /** The scheduler took `workMs` for a Lease that was due for `waitedMs`. The scheduler may have made no decision. */
+  /** A due Lease waited for `waitedMs`. Then the scheduler took `workMs` to process it, perhaps without a decision. */
   | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
   /** The scheduler starts to send requests of a decision. Before that, the Lease waited `waitedMs` for a free slot. */
   | { readonly type: 'sending'; readonly urgency: Urgency; readonly waitedMs: number }
   /** A decision threw an error. The scheduler decides again after a backoff. */
   | { readonly type: 'decisionFailed'; readonly key: LeaseKey; readonly error: unknown };
 
-/** The decisions about Leases and their results. */
 type DecisionEvent =
   /** The scheduler has made a decision from `input`. The actions of the decision are not sent yet. */
   | {

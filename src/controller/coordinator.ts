@@ -89,7 +89,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     });
   const mayWrite = () => lock === undefined || (mayLock() && lock.isActive());
   let isRefused = false;
-  /** Returns why to refuse the namespace of the lock and to write nothing; undefined if there is no reason to do so. */
+  /** Returns why the coordinator refuses the namespace of its lock; undefined if it does not refuse this namespace. */
   const refusal = () => {
     const served = controller.candidateApis.find((api) => sourceOf(api) === 'native');
     if (lock === undefined || mayLock() || served === undefined) return undefined;

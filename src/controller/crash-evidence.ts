@@ -79,7 +79,7 @@ export class EvidenceWatch {
     return this.#byUid.get(uid);
   }
 
-  /** Returns the Pods of all watched namespaces with this hostname or name. */
+  /** Returns the Pods with this hostname or name in all watched namespaces. */
   onHost(hostname: string): PossiblePods {
     const { uids, sharedAt } = this.#hosts.get(hostname) ?? NO_PODS;
     return { pods: uids.flatMap((uid) => this.#byUid.get(uid) ?? []), sharedAt };
