@@ -54,7 +54,7 @@ export function decisiveAmong(
   return isSameOutcome(outcome, withAll) ? decisive : absent;
 }
 
-/** Maximum number of lists that all calls of one strategyTest read. Then each untested list counts as decisive. */
+/** Maximum number of lists that one strategyTest reads in total. After that, each untested list counts as decisive. */
 const MAX_LISTS_TRIED = 50_000;
 
 /** Returns a function that tests whether a candidate would change the strategy or the conflict of `known`. */
@@ -98,14 +98,14 @@ function listOf({ preference }: LeaseCandidate): readonly string[] {
   return preference.kind === 'preferredStrategies' ? preference.strategies : [];
 }
 
-/** True if the candidate is better than the leader in `outcome`, under its strategy. Age and name do not count. */
+/** True if the candidate is electable and better than the leader in `outcome`, if any. Ignores age and name. */
 function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: string | undefined): boolean {
   if (outcome.kind !== 'leader' && outcome.kind !== 'noneElectable') return false;
   const order = strategies.get(outcome.strategy);
   if (!order?.isElectable(candidate)) return false;
   if (outcome.kind === 'noneElectable') return true;
   const { leader } = outcome;
-  // Some criteria choose a new leader but make no incumbent yield: under NewestVersion, the versions (rule 5).
+  // Not every criterion makes an incumbent yield: under NewestVersion, a better version does not (rule 5).
   const compare = leader.name === incumbent ? order.comparePreemption : order.compareMerit;
   return compare(candidate, leader) < 0;
 }
@@ -171,7 +171,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
     if (preference.kind === 'preferredStrategies') {
       const [first] = preference.strategies;
       if (first === undefined) continue;
-      // More than MAX_LISTS lists are not merged. Then only the first strategy of each list matters.
+      // If there are more than MAX_LISTS lists, they are not merged, so only the first strategy of each list matters.
       const isNew = lists.size <= MAX_LISTS || (firsts.size < MAX_AT_ODDS && !firsts.has(first));
       if (!isNew) continue;
       firsts.add(first);

@@ -21,7 +21,7 @@ import type { ElectionInput } from './view.ts';
 /** The part of an ElectionInput that these functions change. `candidates` may omit candidates that stay the same. */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
 
-/** Records a decision when the coordinator applies it, even if the decision writes nothing. */
+/** Records the effects of a decision on the memory. The coordinator calls this even if a decision has no actions. */
 export function recordDecision<K extends Known>(known: K, decision: Decision, at: Instant): K {
   const { conflict, isRound, isAsking } = decision;
   let { memory } = known;
@@ -31,7 +31,7 @@ export function recordDecision<K extends Known>(known: K, decision: Decision, at
   return { ...known, memory };
 }
 
-/** Records an action before it is sent. The watch may show its effects before the server's answer, or without it. */
+/** Records an action before it is sent: the watch may show the written object before the server's answer arrives. */
 export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>(
   known: K,
   action: Action,
@@ -115,7 +115,7 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Returns the memory after the proof that the holder has ended, which counts as its release (rule 17). */
+/** Returns the memory after proof that the holder has ended. The proof counts as a release by the holder (rule 17). */
 function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, beliefs, withdrawals } = memory;
   if (!record) return memory;

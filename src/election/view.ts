@@ -100,7 +100,7 @@ export type Tenure =
       /** If the holder has not renewed by this time, the coordinator pings successors (rule 6). */
       readonly lateAt: Instant;
       readonly expiresAt: Instant;
-      /** True while the holder has not taken up its grant. The holder does not lead yet (rule 12). */
+      /** True if the holder has not taken up its grant, and no former holder can lead: there is no leader (rule 12). */
       readonly isProvisional: boolean;
     }
   | {
@@ -253,7 +253,7 @@ function stateOf(
   return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
 }
 
-/** True if a candidate has just released the Lease, or has lapsed: it leads only if no other can (rule 3). */
+/** True if a release or lapses hold the candidate back: it leads only if no other can (rules 3 and 7). */
 export function isHeldBack(input: ElectionInput, name: string, at: Instant): boolean {
   return at < withdrawnUntil(input, name) || isLapsed(input, name, at);
 }
@@ -267,7 +267,7 @@ function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   return at < (lapsedUntil(input, name, at) ?? at);
 }
 
-/** Returns until when its lapses hold a candidate back, perhaps a past time; undefined if they do not (rule 7). */
+/** Returns when lapses stop holding the candidate back (rule 7), maybe a past time; undefined with too few lapses. */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
   name: string,

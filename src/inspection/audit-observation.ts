@@ -85,7 +85,7 @@ const STALL_MS = 2 * 3_600_000;
 
 /**
  * Watches Leases for some time. Lists LeaseCandidates and Pods only afterwards, so that they match the last holders.
- * A refused list and a failed watch appear in `unread` of the result. Rejects with all other errors of the client.
+ * If the server refuses one of these two lists, or the watch fails, `unread` says so. Rejects with all other errors.
  */
 export async function observeForAudit(request: AuditRequest): Promise<AuditObservation> {
   const { client, namespace } = request;
