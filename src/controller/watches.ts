@@ -69,7 +69,7 @@ export class CandidateSourcesWatch {
     return this.#all.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
   }
 
-  /** Whether this replica has just lost a source. It leaves the lock to replicas that may have the source. */
+  /** Whether this replica lost a source less than {@link YIELD_LOCK_MS} ago, and has not regained it. */
   get hasJustLostSource(): boolean {
     const now = this.#parts.clock.now();
     return this.#lostAt.values().some((at) => now < at + YIELD_LOCK_MS);
@@ -123,12 +123,12 @@ interface CandidateWatchParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly source: CandidateSource;
-  /** Empty for all namespaces. */
+  /** An empty list means all namespaces. */
   readonly namespaces: readonly string[];
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
-  /** Called when a candidate is no longer visible, because its source is no longer served. */
+  /** Called for each cached candidate after `stop()`, or when the server no longer serves the watched version. */
   readonly onHidden: (candidate: LeaseCandidate) => void;
-  /** Called when a first list has ended, and when the candidates are not served, no longer served, or forbidden. */
+  /** Called after the first list of each reflector, and when candidates are found to be not served or forbidden. */
   readonly onSyncChange: () => void;
   /** Gets `notServed` once, even if several discoveries in a row find no version. */
   readonly observe: (event: WatchEvent) => void;
@@ -144,7 +144,7 @@ const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DI
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
   readonly #stopping = new AbortController();
-  /** Delay before the next discovery after the server no longer serves the watched version. */
+  /** Delays the next discovery when the server has stopped serving the watched version. */
   readonly #backoff: Backoff;
   #running: Promise<void> | undefined;
   #watched: { apiVersion: CandidateApiVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;
@@ -167,7 +167,7 @@ export class CandidateWatch {
     return this.#served === 'notServed';
   }
 
-  /** One reflector for each namespace; empty while no version is served. */
+  /** The reflectors of the watched version; empty while no version is watched. */
   get reflectors(): readonly Pick<Reflector<LeaseCandidate>, 'lastActivity' | 'unwatchedSince'>[] {
     return this.#watched?.reflectors.all ?? [];
   }
@@ -290,7 +290,7 @@ export class NamespacedReflectors<T> {
   readonly all: readonly Reflector<T>[];
   readonly #byNamespace: ReadonlyMap<string, Reflector<T>>;
 
-  /** @param namespaces empty for all namespaces */
+  /** @param namespaces an empty list means all namespaces */
   constructor(namespaces: readonly string[], make: (namespace: string) => Reflector<T>) {
     this.namespaces = watchedNamespaces(namespaces);
     this.#byNamespace = new Map(this.namespaces.map((namespace) => [namespace, make(namespace)]));

@@ -23,7 +23,7 @@ export function recordDecision(
 /** Records an action before it is sent, because the watch may show its effect before the answer. */
 export const recordSending = inRecords(election.recordSending);
 
-/** Records that the server has carried out an action. */
+/** Records that the server has carried out an action. Also records a rejected ping, which counts as delivered. */
 export function recordSuccess(
   records: ElectionRecords,
   key: LeaseKey,
@@ -48,9 +48,9 @@ export const recordRefusal = inRecords(election.recordRefusal);
 type Known = Pick<ElectionInput, 'memory' | 'candidates' | 'settings'>;
 
 /**
- * Returns a function that applies `record` to the stored memory and observation of an action's Lease and candidate. The
- * function ignores an answer after the Lease was forgotten: if the watch shows the written Lease later, the write
- * counts as that of another client.
+ * Returns a function that applies `record` to the memory of a Lease, and to the observation of an action's candidate.
+ * The function does nothing if the records no longer contain the Lease. If the watch shows the written Lease later, the
+ * coordinator treats the write as a write by another client.
  */
 function inRecords<Rest extends readonly unknown[]>(
   record: (known: Known, action: Action, ...rest: Rest) => Known,
@@ -201,7 +201,6 @@ export class WriteGate {
   }
 }
 
-/** The target of a write: the Lease or one of its candidates. */
 export type WrittenObject =
   | { readonly kind: 'lease'; readonly uid?: undefined }
   | { readonly kind: 'candidate'; readonly name: string; readonly uid: string };

@@ -4,7 +4,7 @@ import { shortened } from '../support/text.ts';
 import { parseMicroTime } from './micro-time.ts';
 import { annotationsOf, integerField, specOf, textField } from './raw-object.ts';
 
-/** The annotation with a candidate's int32 priority, in both API groups. Overrides `spec.priority` (rule 16). */
+/** The annotation with the int32 priority of a native or custom candidate. Overrides `spec.priority` (rule 16). */
 export const PRIORITY_ANNOTATION = `${GROUP}/priority`;
 
 /** The annotation with the time, in RFC 3339, at which {@link PRIORITY_ANNOTATION} stops applying. */

@@ -19,12 +19,12 @@ export const FIELD_MANAGER = 'coordinated-leader-election';
 /** The field manager of writes by this project's participants. */
 export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participant';
 
-/** The annotation on a LeaseCandidate, a Lease or a Pod that names the container of the leading program (rule 17). */
+/** Names the container of the leading program. The annotation is on a LeaseCandidate, a Lease or a Pod (rule 17). */
 export const CONTAINER_ANNOTATION = `${GROUP}/container`;
 
 /**
- * The annotation on a Lease or a Namespace. With the value `enabled`, the coordinator looks for proof that a plain
- * elector has crashed (rule 17).
+ * If this annotation of a Lease or a Namespace is `enabled`, the coordinator looks for proof that a plain elector has
+ * crashed (rule 17).
  */
 export const EVIDENCE_ANNOTATION = `${GROUP}/crash-evidence`;
 

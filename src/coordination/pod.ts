@@ -64,8 +64,8 @@ export function shortHostname(podName: string): string {
 }
 
 /**
- * Returns since when the condition ContainersReady is False; undefined if it is not False, or if the time is unknown.
- * Does not read the condition Ready: readiness gates, which other programs set, change it too.
+ * Returns the time when the condition ContainersReady became False; undefined if the condition is not False, or if the
+ * time is unknown. Does not read the condition Ready, because it also depends on readiness gates of other programs.
  */
 function unreadySince(status: JsonObject): bigint | undefined {
   const condition = objectsIn(status, 'conditions').find(({ type }) => type === 'ContainersReady');

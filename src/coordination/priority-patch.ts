@@ -53,7 +53,7 @@ function patchOf(
   return { metadata: { uid: object.metadata.uid ?? '', annotations } };
 }
 
-/** Returns the current values; if `drain` or `transfer` has written them, the values before that command. */
+/** Returns the current values. If `drain` or `transfer` has written them, returns the values before that command. */
 function valuesBefore(object: KubernetesObject): Annotations {
   const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
   const present = valuesIn({ priority, until });

@@ -9,7 +9,7 @@ const MAX_COMMON = 1000;
 /** Maximum characters of a string in `common`, to limit memory. A Kubernetes name has at most 253. */
 const LONGEST_COMMON = 256;
 
-/** Returns `known`, from the former state of the object, if it equals `text`: both states then share one string. */
+/** Returns `known` if it equals `text`, so that equal strings share memory. Otherwise, returns `text`. */
 export function keptText<T extends string | undefined>(text: T, known: string | undefined): T {
   return text === known ? (known as T) : text;
 }

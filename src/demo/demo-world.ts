@@ -15,7 +15,7 @@ import { createSampleCast } from './sample-cast.ts';
 
 interface DemoWorldParts {
   readonly clock: Clock;
-  /** Creates a client with at most this many requests in flight. The demo world closes the client when it stops. */
+  /** Creates a client with at most `connections` requests in flight. `stop()` of the demo world closes the client. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: RunSettings;
   readonly timing: SampleTiming;

@@ -48,8 +48,8 @@ const CONDITION_STYLES: Partial<Readonly<Record<Condition, Style>>> = {
 };
 
 /**
- * Wanted number of lines for events. If there is less room, the frame omits the title, the gaps and the hints. The
- * frame then shortens the table, but not below half of the remaining room.
+ * Wanted number of lines for events. If there is less room, the frame omits the title, the gaps and the hints. If this
+ * is not enough, the frame also shortens the table, but not below half of the remaining room.
  */
 const WANTED_LOG_LINES = 6;
 const MAX_BAR_LENGTH = 40;
