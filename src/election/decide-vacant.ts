@@ -33,7 +33,7 @@ export function decideVacant(view: VacantView): Verdict {
   );
 }
 
-/** Backs off, without pings, if the server has dropped the third-party strategy that the coordinator wrote. */
+/** Under a third-party strategy, backs off without pings if the server or a client has removed fields that we wrote. */
 function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
   if (!ignored) return undefined;

@@ -213,11 +213,11 @@ export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINI
   });
 }
 
-/** One candidate of a decision, and why it is not the leader. */
+/** One candidate of a decision, and why the decision does not choose it. */
 export interface CandidateAccount
   extends Pick<LeaseCandidate, 'name' | 'binaryVersion' | 'emulationVersion'> {
   readonly state: Standing['state'];
-  /** Why the candidate lost: a criterion, its state, the outcome or another word; undefined for the chosen one. */
+  /** Why the candidate lost, for example `LowerPriority` or its state; undefined for the chosen candidate. */
   readonly lostBy: string | undefined;
 }
 

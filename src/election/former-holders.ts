@@ -80,8 +80,8 @@ export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: 
 }
 
 /**
- * Assumes an unknown holder for a Lease that this process did not know (rule 8). Exceptions: a coordinator of this
- * project has just granted the Lease, it has no renewTime, or it shows a release that is not doubted.
+ * Assumes an unknown holder for a Lease that this process did not know (rule 8). Exceptions: a Lease that a coordinator
+ * of this project has just granted, a Lease without renewTime, and a Lease with a release that is not doubted.
  */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
@@ -189,9 +189,9 @@ export function beliefBy(
   return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }
 
-/** Once a holder has held the Lease for this time, in ms, no former holder can lead or release the Lease. */
+/** After a holder has held the Lease for this time, in ms, no former holder can lead or release the Lease. */
 const LONG_HELD_MS = 5 * 60_000;
-/** If no coordinator ran before, candidates up to this age, or up to a longer `settleMs`, had no election (rule 8). */
+/** Candidates up to this age, in ms, are new: if no coordinator ran before, they had no election yet (rule 8). */
 const JUST_CREATED_MS = 1000;
 /** Precision of creationTimestamp, in ms: whole seconds. */
 const CREATION_PRECISION_MS = 1000;
@@ -205,8 +205,8 @@ export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
 
 /**
  * Returns the memory at a beginning, when earlier changes are unknown (rule 8). If the Lease has no holder, its last
- * holder may still lead. If it has one, a former holder may not have noticed its loss yet, and may release the Lease.
- * At a take-over, only a missing Lease matters: the watch may have missed that it was created and deleted.
+ * holder may still lead. If the Lease has a holder, a former holder may still release it by mistake. At a take-over,
+ * only a missing Lease matters: the watch may have missed its creation and its deletion.
  */
 export function observeBeginning(input: ElectionInput, now: Now, beginning: Beginning): LeaseMemory {
   const { lease, memory, candidates, settings } = input;

@@ -8,7 +8,7 @@ export interface Pod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The Pod's hostname, which most identities contain. On the host network, it is the hostname of the node. */
+  /** The hostname from the Pod's spec or name. On the host network, programs see the hostname of the node instead. */
   readonly hostname: string;
   readonly isOnHostNetwork: boolean;
   /** True for a mirror Pod: it only represents a static Pod, which the kubelet runs under another uid. */
@@ -53,7 +53,7 @@ export interface ObservedPod {
   readonly endSeenAt: ReadonlyMap<string, Instant>;
 }
 
-/** Returns the Pod as seen at `at`, after `previous`. Keeps only instances that the status still contains. */
+/** Returns what this process has seen of the Pod until `at`. Drops instances that the status no longer contains. */
 export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Instant): ObservedPod {
   const known = previous?.pod.uid === pod.uid ? previous : undefined;
   const running = pod.containers.flatMap((container) => container.running?.id ?? []);
@@ -68,7 +68,7 @@ export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Inst
 
 export interface PossiblePods {
   readonly pods: readonly ObservedPod[];
-  /** When a Pod with the same hostname as another Pod last disappeared; undefined if this process saw none. */
+  /** When a Pod with the same hostname as one of `pods` last disappeared; undefined if no such Pod disappeared. */
   readonly sharedAt?: Instant | undefined;
 }
 
@@ -161,7 +161,7 @@ export function hostnamesOf({ name, hostname }: Pod): readonly string[] {
   return name === hostname ? [name] : [name, hostname];
 }
 
-/** Returns the leading program's container: named by an annotation, else the Pod's only one; undefined if unknown. */
+/** Returns the container that an annotation names, or else the Pod's only container; undefined if it is unknown. */
 export function leadingContainerOf(
   candidate: LeaseCandidate | undefined,
   lease: Lease,

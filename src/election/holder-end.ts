@@ -26,8 +26,8 @@ export const MISSING_PROOFS = {
 export type MissingProof = keyof typeof MISSING_PROOFS;
 
 /**
- * `ends`: if the holder does not renew before `at`, there is proof from `at` on that it has ended. `unproven`: there is
- * no proof, so the coordinator has to wait until the Lease expires.
+ * `ends`: if the holder does not renew before `at`, its end is proven at `at`. `unproven`: there is no proof, so the
+ * coordinator has to wait until the Lease expires.
  */
 export type HolderEnd =
   | { readonly kind: 'ends'; readonly at: Instant; readonly instance: EndedInstance }
@@ -39,7 +39,7 @@ export interface EndEvidence extends Holding {
   readonly possible: PossiblePods;
 }
 
-/** Returns when conditions (a) to (e) of rule 17 prove that the holder of a Lease has ended, or why they do not. */
+/** Returns the time at which conditions (a) to (e) of rule 17 prove that the holder has ended, or why they do not. */
 export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const { lease, memory, candidate, possible } = evidence;
   // (a) Bound: the holder is a process in one container of one Pod.
@@ -82,16 +82,16 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
   if (record.since > endSeenAt + SETTLED_MS) return unproven('OtherInstance');
 
-  // Wait for two more conditions. (d) Silent: if the holder still runs, for example in another container, it renews in
-  // this time. (e) Settled: the last requests of the ended holder arrive in this time.
+  // Two more conditions need a wait. (d) Silent: if the holder still runs, for example in another container, it renews
+  // during the wait. (e) Settled: the last requests of the ended holder arrive during the wait.
   const at = Math.max(endSeenAt, record.since) + silenceMs(record, isSure);
   return { kind: 'ends', at, instance };
 }
 
 /**
  * Returns a time before which no later run of the container has started. The kubelet restarts a container only after
- * it has found the end of the last run. It found this end at unreadySince, if the Pod was ready before, has only this
- * container, and does not run it again.
+ * it has found the end of the last run. The kubelet found this end at `unreadySince` if the Pod was ready before the
+ * end, and if its only container is not running again.
  */
 function earliestRestart(
   { containers, unreadySince = 0n }: Pod,
@@ -132,9 +132,9 @@ function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTi
 
 /** The assumed time between two renewals if this process saw fewer than two, in ms: client-go's default. */
 const USUAL_RENEWAL_MS = 2000;
-/** Maximum time without a renewal that the proof requires if the holder's container is certain, in ms. */
+/** If the holder's container is certain, the proof never requires a longer time without a renewal than this, in ms. */
 const MAX_SILENCE_MS = 5000;
-/** Minimum time without a renewal that the proof requires, in ms. In this time, the holder's last requests arrive. */
+/** The proof requires at least this time without a renewal, in ms, so that the holder's last requests can arrive. */
 const SETTLED_MS = 1000;
 
 function silenceMs({ renewedEveryMs, durationMs }: HolderRecord, isSure: boolean): number {
