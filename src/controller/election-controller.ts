@@ -44,7 +44,7 @@ export interface ElectionControllerParts extends Pick<SenderParts, 'clock' | 'ma
 
 /**
  * Watches Leases and candidates, and tells the scheduler which Leases may need a decision. A standby watches, too, so
- * that it knows since when each holder has not renewed its Lease (rule 8).
+ * that it knows when each holder last renewed its Lease (rule 8).
  */
 export class ElectionController {
   readonly scheduler: Scheduler;
@@ -120,7 +120,7 @@ export class ElectionController {
     this.#takeOver.begin(own);
   }
 
-  /** Returns when this process became the coordinator; Infinity while it is not the coordinator. */
+  /** Returns the time at which this process became the coordinator; Infinity while it is not the coordinator. */
   #coordinatesSince(): Instant {
     return this.#parts.mayWrite() ? this.#tookOverAt : Number.POSITIVE_INFINITY;
   }
@@ -201,7 +201,7 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /** Returns since when a watch is closed: changes since then may be missing. Undefined while all watches are open. */
+  /** Returns the time since which a watch is closed: later changes may be missing. Undefined while all are open. */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));

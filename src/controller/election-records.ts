@@ -116,7 +116,7 @@ export class ElectionRecords {
     return this.#twins.get(key)?.has(name) ?? false;
   }
 
-  /** Stores whether the server drops strategy and preferredHolder of Leases, as an answer has shown (rule 14). */
+  /** Stores whether the server drops the fields strategy and preferredHolder of written Leases (rule 14). */
   seeFieldsDropped(dropsFields: boolean): void {
     this.#dropsFields = dropsFields;
   }
@@ -289,7 +289,7 @@ export class ElectionRecords {
     }
   }
 
-  /** Drops the memory of a deleted Lease without candidates once no former holder can lead or release it (rule 8). */
+  /** Drops due memories. The memory of a gone Lease is due when no former holder can lead or release it (rule 8). */
   #forgetIfGone(key: LeaseKey, now: Now): void {
     let due = this.#deletedLeases.popDue(now.monotonic);
     for (; due !== undefined; due = this.#deletedLeases.popDue(now.monotonic)) {
@@ -310,7 +310,7 @@ export class ElectionRecords {
 /**
  * Compares two candidates with the same name (rule 13). The candidate whose renewal this process saw last comes first.
  * The first sight of a fresh candidate counts as a renewal. Without renewals, the candidate with the later renewTime
- * comes first, because one program wrote both times. If the times are equal, the native candidate comes first.
+ * comes first: both renewTimes are from the clock of one program. If they are equal, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

@@ -149,8 +149,8 @@ function hasShutDown(
 }
 
 /**
- * Returns when the Lease was last released; undefined if it was not released. If this process did not see the release,
- * uses the renewTime of the Lease.
+ * Returns the time of the last release of the Lease; undefined if it was not released. If this process did not see the
+ * release, uses the renewTime of the Lease.
  */
 function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   const { record, withdrawals } = memory;
@@ -163,7 +163,7 @@ function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   return Math.min(record.since, now.monotonic - Number(now.wall - record.renewTime) / 1000);
 }
 
-/** Returns since when the Lease counts as unled; undefined if it is held, or this process did not see the loss. */
+/** Returns the time since which the Lease counts as unled; undefined if it is held, or if this time is unknown. */
 export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant | undefined {
   if (tenure.kind !== 'vacant') return undefined;
   switch (tenure.need) {

@@ -62,7 +62,7 @@ interface Entry extends KnownLabels {
 /** Maximum number of Leases whose labels are updated at the same time. Small, to limit the load on the API server. */
 const MAX_AT_ONCE = 2;
 const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
-/** Retry interval while this process may not write, or while a namespace is not cached, in ms. */
+/** Retry delay in ms: after an unexpected error, or while this process may not write or a namespace is not cached. */
 const UNREADY_MS = 5000;
 /** The queue key of the search for labels that a former coordinator has left. No Lease has this key. */
 const SWEEP = '';
@@ -94,7 +94,7 @@ export class LeaderLabels {
     await Promise.all(this.#busy.values());
   }
 
-  /** Call this when this process starts or stops coordinating. Drops the known labels: they may be outdated. */
+  /** Call this when this process starts or stops coordinating. Clears the cached labels: they may be outdated. */
   setActive(isActive: boolean): void {
     this.#isActive = isActive;
     this.#isSwept = false;

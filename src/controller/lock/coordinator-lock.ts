@@ -62,7 +62,7 @@ export class CoordinatorLock {
    * holder: in this case, the server has not applied the claim.
    */
   #actFromIfRefused: Instant | undefined;
-  /** Set when the watch shows another holder during our write. The answer to the write is outdated then. */
+  /** Set when the watch shows another holder, or none, during our write. The answer to the write is then outdated. */
   #contested = false;
   #unableSince: Instant | undefined;
   /** A write that began while we were active may be in flight until this time. */
@@ -198,8 +198,8 @@ export class CoordinatorLock {
   }
 
   /**
-   * Whether to release the lock, because we have been unable to coordinate for too long. False before `#actFrom`: the
-   * next holder could not act earlier, either.
+   * Whether to release the lock, because we have been unable to coordinate for too long. False before `#actFrom`: until
+   * then, no other replica could act, even if we released the lock.
    */
   #shouldRelease(): boolean {
     const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + RENEW_DEADLINE_MS;

@@ -50,8 +50,8 @@ export function observeLock(
     return { ...seen, formerHolderUntil: now + durationOf(previous.record) };
   }
   if (previous === undefined) return seen;
-  // Count the duration from now: the holder may have renewed the Lease just before it was deleted or emptied, and
-  // this process may not have seen that renewal.
+  // Count the duration from now: the holder may have renewed the Lease just before it was deleted, emptied or
+  // restored, and this process may not have seen that renewal.
   const durationMs = Math.max(LEASE_DURATION_MS, former?.leaseDurationMs ?? 0, record?.leaseDurationMs ?? 0);
   return { ...seen, formerHolderUntil: now + durationMs };
 }
@@ -85,8 +85,8 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
 }
 
 /**
- * Returns until when a foreign former holder may release the lock of another holder: two lease durations after it lost
- * the lock, because its process may be paused. Undefined if there was no such holder.
+ * Returns the time until which a foreign former holder may release the lock of another holder: two lease durations
+ * after it lost the lock, because its process may be paused. Undefined if there was no such holder.
  */
 function doubtAfter(
   previous: LockObservation | undefined,
