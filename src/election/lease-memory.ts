@@ -30,7 +30,7 @@ export interface HolderRecord
   readonly hasEnded?: true;
 }
 
-/** A holder that a note asks to yield. This process first saw the note at `since`. The Lease had `renewTime` then. */
+/** A holder that a note asks to yield. `since`: when we first saw the note. `renewTime`: the Lease's at that time. */
 export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
@@ -98,7 +98,7 @@ export interface UnrenewedGrant
   extends Pick<Grant, 'holder' | 'renewTime' | 'leaseDurationSeconds' | 'isPreemption' | 'isReturn'> {
   /** Identifies the grant. The renewTime does not: a holder may renew with the same renewTime that we wrote. */
   readonly resourceVersion: string;
-  /** When the holder must have taken up the grant (rule 12). */
+  /** The deadline for the holder to take up the grant (rule 12). */
   readonly takeUpBy: Instant;
 }
 
@@ -157,8 +157,8 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
 
 /**
  * Returns the beliefs of holders for which the coordinator has to wait before a grant. If the Lease is known, omits the
- * holders of lost grants: if the server had written such a grant, it would refuse our next grant, because its
- * resourceVersion would be outdated.
+ * holders of lost grants: if the server has written a lost grant, our next grant has an outdated resourceVersion, so
+ * the server refuses our next grant.
  */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
@@ -168,7 +168,7 @@ function withSupposed({ beliefs, supposedGrant }: LeaseMemory): Beliefs {
   return supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs;
 }
 
-/** Returns when the record's holder can no longer lead, by that or an earlier record; -Infinity without a record. */
+/** Returns the time until which the record's holder may lead, by this or an earlier record; -Infinity if no record. */
 export function expiryOf(memory: LeaseMemory): Instant {
   const { record } = memory;
   if (!record) return Number.NEGATIVE_INFINITY;
@@ -195,7 +195,7 @@ const TAKE_UP_MS = 5000;
 
 /**
  * Returns how long a running coordinated elector may need to take up a grant, in milliseconds. client-go's elector
- * reads the Lease every 2.0 to 4.4 s by default (rule 12). With a longer Lease, its retry period is often longer.
+ * reads the Lease every 2.0 to 4.4 s by default (rule 12), and often less frequently if the lease duration is longer.
  */
 export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);

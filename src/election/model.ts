@@ -61,7 +61,7 @@ export interface Lease {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** `''`: the Lease has no holder. `undefined`: the field is absent, and the coordinator adds the field (rule 7). */
+  /** If `''` or `undefined`, the Lease has no holder. A write of the strategy changes `undefined` to `''` (rule 7). */
   readonly holderIdentity: string | undefined;
   readonly preferredHolder: string | undefined;
   /** True if a coordinator of this project set `preferredHolder`: it owns the field, or the value is from a note. */
@@ -80,7 +80,7 @@ export interface Lease {
   readonly isReleasedByParticipant?: true;
   /** True if `holderIdentity` and `acquireTime` have the same writer, according to field ownership. */
   readonly isAcquireTimeHolders?: true;
-  /** True if one writer, not a coordinator, wrote `renewTime` and `acquireTime`, according to field ownership. */
+  /** True if one writer, not a coordinator of this project, wrote `renewTime` and `acquireTime` (field ownership). */
   readonly isAcquireTimeRenewers?: true;
   /** The name of the container in the holder's Pod that runs the leading program, from our annotation (rule 17). */
   readonly leadingContainer?: string;
@@ -92,7 +92,7 @@ export interface Lease {
   readonly isRenewedByParticipant?: true;
   /** True if a coordinator of this project wrote `renewTime`, according to field ownership. */
   readonly isRenewedByCoordinator?: true;
-  /** True if no holder has renewed the Lease since a coordinator's grant, according to field ownership (rule 12). */
+  /** True if field ownership shows a grant by a coordinator of this project, without a later renewal (rule 12). */
   readonly isUnrenewedGrant?: true;
 }
 

@@ -96,7 +96,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   return recordGrant(settleLostGrants(withoutGrant(memory, grant), at), grant, lease.resourceVersion, at);
 }
 
-/** Treats any change of the Lease since our grant as the holder's renewal, even if the record looks like the grant. */
+/** If a later version of the Lease names the holder of our grant, assumes that this holder has renewed the Lease. */
 function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { record, beliefs, usualDurationMs } = memory;
   const { holder, resourceVersion } = memory.unrenewedGrant ?? {};
@@ -173,8 +173,8 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // Do not add a second unknown holder. supposeGrants() has added the holder of our own grant. If the Lease was
-    // deleted and created again, observeNewcomer() has decided whether to add one.
+    // Do not add an unknown holder if supposeGrants() has already added the holder of our own grant. If the Lease was
+    // deleted and created again, observeNewcomer() has already decided whether to add an unknown holder.
     const isKnown = memory.unrenewedGrant !== undefined || !isSameLease;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
@@ -187,7 +187,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const grown = lease.leaseTransitions - record.leaseTransitions;
   // An exception: the first renewal of a participant may increase leaseTransitions by 1 (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
-  // The built-in controller does not increase leaseTransitions when it grants the Lease, so a list may hide its grant.
+  // A grant by the built-in controller does not increase leaseTransitions, so a list does not reveal a missed grant.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
   // If the last seen holder is not a participant, an unseen participant may have got the Lease and released it.
   const belief = beliefOf(memory.beliefs, record.holder);
@@ -270,14 +270,14 @@ function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord)
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
   const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;
-  // A grant or a fence by a coordinator increases leaseTransitions by 1. The first renewal of a participant may
-  // increase leaseTransitions by another 1 (rule 15).
+  // A grant or a fence by a coordinator of this project may increase leaseTransitions by 1. The first renewal of a
+  // participant may increase leaseTransitions by another 1 (rule 15).
   const isCoordinators = isOwnGrant || lease.isUnrenewedGrant || lease.holderIdentity === FENCE;
   if (grown <= Number(isCoordinators) + Number(lease.isRenewedByParticipant ?? false)) return memory;
   return withUnknown(memory, at, lease.isUnrenewedGrant ? 'before' : at);
 }
 
-/** Returns the belief of a new record's holder. If another client wrote it: the holder's earlier belief, if any. */
+/** Returns the belief of a record's holder. Keeps the earlier belief if the holder has certainly not renewed. */
 function holderBelief(memory: LeaseMemory, change: SeenChange, isTakenUp: boolean): Belief | undefined {
   const { lease, written, isOwnGrant, coordinatingSince } = change;
   const { holder, since: at, durationMs } = written;
