@@ -98,8 +98,8 @@ export interface SampleTiming extends ElectorTiming {
 }
 
 /**
- * A simulated process with its own clock and client. The process can be paused, as by SIGSTOP, and killed without any
- * cleanup.
+ * A simulated process with its own clock and client. It can be paused, as SIGSTOP pauses a real process, and killed
+ * without any cleanup.
  */
 function createProcess(client: KubernetesClient, clock: Clock) {
   const ending = new AbortController();

@@ -24,8 +24,8 @@ const STRATEGY = 'OldestEmulationVersion';
 const OTHER_STRATEGY = 'example.com/NewestFirst';
 
 /**
- * Creates the programs of the demo, and the commands for these programs. If a command is currently not possible, it
- * reports this with `tell`, and does not reject.
+ * Creates the cast of the demo: functions that start and stop its programs, and the commands of the user. If a command
+ * is not possible at the moment, it reports this with `tell`, and does not reject.
  */
 export function createSampleCast({ client, clock, lease, timing, tell }: SampleCastParts) {
   const members = new Map<string, SampleCandidate>();

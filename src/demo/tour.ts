@@ -9,7 +9,7 @@ export type TourWorld = Pick<DemoWorld, 'commands' | 'state'>;
 export interface TourStep {
   readonly name: string;
   readonly deed: string;
-  /** The expected result; completes "expected: ". */
+  /** The expected result. The tour prints it after "expected: ". */
   readonly expectation: string;
   act(commands: DemoCommands): Promise<void>;
   isDone(state: DemoState): boolean;
@@ -17,7 +17,7 @@ export interface TourStep {
   readonly staysForMs?: number;
 }
 
-/** A failed tour. The message says which step failed, and what was observed instead. */
+/** A failed tour. The message says which step failed, and why. */
 export class TourError extends Error {
   override readonly name = 'TourError';
 }
@@ -39,7 +39,7 @@ interface TourParts {
 
 /**
  * Runs the steps in sequence. Prints the expected and the observed results.
- * @throws {TourError} if a result does not occur in time, or if the tour is aborted.
+ * @throws {TourError} if a command fails, if a result does not occur in time, or if the tour is aborted.
  */
 export async function runTour(parts: TourParts): Promise<void> {
   const { clock, steps, say } = parts;

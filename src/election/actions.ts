@@ -92,7 +92,7 @@ export function grantTo(view: View, { leader, strategy }: Leader, revises?: Gran
   return updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy });
 }
 
-/** Returns the next leaseTransitions: unchanged if the Lease names `holder` and no other holder had it (rule 7). */
+/** Returns leaseTransitions for `holder`: unchanged if it has the Lease and no other holder had the number (rule 7). */
 export function transitionsTo(holder: string, lease: Lease, isNumberShared = false): number {
   const { holderIdentity, leaseTransitions } = lease;
   const isAgain = holderIdentity === holder && !isNumberShared;

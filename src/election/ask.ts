@@ -34,7 +34,7 @@ export function contendersToPing(view: View, contenders: readonly Standing[]): r
   return next.filter((standing) => !isPingPending(view, standing));
 }
 
-/** Returns when the next wave of pings is due; undefined while the server has not confirmed the first ping. */
+/** Returns the time of the next wave of pings; undefined while the server has not confirmed the first ping. */
 export function nextWaveAt({ at, input: { memory } }: View): number | undefined {
   if (memory.askingSince === undefined) return undefined;
   return memory.askingSince + (Math.floor((at - memory.askingSince) / WAVE_MS) + 1) * WAVE_MS;
@@ -63,7 +63,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     byName(a, b);
 }
 
-/** True if both candidates have the same versions and priority. This test is fast, and most candidates are alike. */
+/** Fast check that avoids the full comparison: most candidates have the same versions and the same priority. */
 function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
   return (
     a.binaryVersion === b.binaryVersion &&
@@ -116,7 +116,7 @@ export function isRoundDue({ at, input }: View): boolean {
   return at >= lastAt + roundBackoffMs(input, count);
 }
 
-/** Returns when the next round is due. If a round is due now, returns the time of the round after it. */
+/** Returns the time of the next round. If a round is due now, returns the time of the round after it. */
 export function nextRoundAt(view: View): Instant {
   const { at, input } = view;
   const { count, lastAt } = input.memory.rounds;

@@ -38,7 +38,7 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/** How long a belief is kept after its end, in ms: a list may show a former holder's release only after that end. */
+/** How long a belief is kept after its end, in ms: this process may see a former holder's release late, in a list. */
 const KEPT_MS = 5 * 60_000;
 
 /** Maximum number of remembered holders per Lease. A client may write thousands of names into a Lease. */
@@ -48,7 +48,7 @@ export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
   return renewedAt + durationMs;
 }
 
-/** Returns when the holder can no longer release another holder's Lease by mistake (rule 8). */
+/** Returns the time after which the holder can no longer release another holder's Lease by mistake (rule 8). */
 export function disturbsUntil(belief: Belief): Instant {
   const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isOwnDuration, isParticipant } = belief;
   const until = leadsUntil(belief);
@@ -73,7 +73,7 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
   const isLonger = !known || leadsUntil(belief) > leadsUntil(known);
-  // Keep the first lostAt: this holder gets the Lease back only by an answer to a ping sent since then (rule 8).
+  // Keep the known lostAt: if it became later, the holder's answers to earlier pings would not count (rule 8).
   const longer = isLonger ? { ...belief, lostAt: known?.lostAt ?? belief.lostAt } : known;
   return [...withoutBelief(beliefs, belief.holder), longer];
 }
@@ -121,7 +121,7 @@ export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): b
   return others.some((other) => !other.isParticipant && at < disturbsUntil(other));
 }
 
-/** Returns when no holder in `beliefs` can lead, or release another holder's Lease; -Infinity without beliefs. */
+/** Returns the time after which no holder in `beliefs` can lead or disturb another; -Infinity without beliefs. */
 export function matterUntil(beliefs: Beliefs): Instant {
   return Math.max(...beliefs.map(disturbsUntil));
 }

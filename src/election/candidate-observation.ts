@@ -17,7 +17,7 @@ export interface Ping {
   /** The pingTime that the ping wrote, by the candidate's clock; undefined if this process did not send the ping. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
-  /** When the server confirmed the ping and its timeout started (rule 9); undefined before. */
+  /** When the server confirmed the ping, or refused it permanently. Then its timeout starts (rule 9). */
   readonly deliveredAt: Instant | undefined;
   /** True if this process has seen the candidate with this pingTime. Then any later renewal is an ack. */
   readonly isSeen: boolean;
@@ -35,7 +35,7 @@ export interface CandidateObservation {
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   readonly unchangedSince: Instant;
-  /** Age of renewTime, or else of creationTimestamp, at the first sight, in ms; 0 after an observed renewal. */
+  /** Age of renewTime (if missing: of creationTimestamp) at the first sight, in ms; 0 after an observed renewal. */
   readonly ageAtFirstSightMs: number;
   /** Until when the candidate is fresh; -Infinity if it was not fresh at first sight and has not renewed since. */
   readonly freshUntil: Instant;
@@ -193,7 +193,7 @@ export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettin
   return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);
 }
 
-/** Returns when the candidate stops counting as alive. An ack from before `decidedAt` does not count (rule 3). */
+/** Returns the time until which the candidate counts as alive. An ack before `decidedAt` does not count (rule 3). */
 export function liveUntil(
   observation: CandidateObservation,
   decidedAt: Instant,

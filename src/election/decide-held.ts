@@ -100,8 +100,8 @@ function decidePending(view: HeldView): Verdict | undefined {
 }
 
 /**
- * Does nothing if the holder's LeaseCandidate is not visible, perhaps only because the server no longer serves its API.
- * Without the LeaseCandidate, the coordinator cannot compare the holder with other candidates (rule 13).
+ * Does nothing if the holder's LeaseCandidate is not visible, but may exist in an API that the server no longer serves.
+ * Without this LeaseCandidate, the coordinator cannot compare the holder with other candidates (rule 13).
  */
 function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict | undefined {
   const { hiddenUntil = Number.NEGATIVE_INFINITY } = input;

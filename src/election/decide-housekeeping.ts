@@ -33,7 +33,7 @@ export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'reche
 
 interface Due {
   readonly now: 'validity' | 'collection' | 'deletion' | undefined;
-  /** When the next housekeeping may be due; Infinity if nothing is due before a change. */
+  /** When to check the candidate again; Infinity if only a change of the candidate or the Lease requires a check. */
   readonly next: Instant;
 }
 
@@ -77,7 +77,7 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
-/** Returns when a candidate that released the Lease is due for collection; Infinity for others and after a renewal. */
+/** Returns when a release makes the candidate due for collection; Infinity without a release or after a renewal. */
 function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
   const withdrawnAt = input.memory.withdrawals.get(candidate.name);
   if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;
