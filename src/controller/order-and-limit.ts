@@ -119,7 +119,7 @@ export class RequestLimit {
     return urgency === 'grant' ? this.#max : Math.max(1, Math.floor(this.current * SHARES[urgency]));
   }
 
-  /** @param isAnswered false for a timeout or an overloaded server */
+  /** @param isAnswered false if the answer is missing, or has status 429 or 5xx */
   answered(sentAt: Instant, isAnswered: boolean): void {
     const now = this.#clock.now();
     const tookMs = now - sentAt;

@@ -45,7 +45,7 @@ export class HeldLocks {
   }
 }
 
-/** Whether our lock is not the built-in controller's lock. If so, both controllers may elect at once (rule 10). */
+/** Whether the built-in controller uses another lock than we do. If so, both may elect at the same time (rule 10). */
 export function isSeparateLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;
 }

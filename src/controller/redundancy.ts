@@ -19,14 +19,14 @@ const OVERLAP_MS = 10 * 60_000;
  */
 export const HEARD_WITHIN_MS = 7 * 60_000;
 
-/** Returns when the candidate last renewed; if this process did not see that renewal, the candidate's renewTime. */
+/** Returns the time of the last renewal. If this process did not see the renewal, it estimates the time. */
 export function heardAt({ observation }: Standing): Instant {
   return observation.unchangedSince - observation.ageAtFirstSightMs;
 }
 
 /**
- * Adds the redundant candidates of one Lease to `redundancy`: those that the last survey found (`known`) and that have
- * not renewed since, and those that are redundant now.
+ * Adds the redundant candidates of one Lease to `redundancy`. A candidate that was redundant at the last survey
+ * (`known`) stays redundant if it has not renewed since. This function checks all other candidates again.
  */
 export function noteRedundancy(
   redundancy: Map<string, Instant>,
@@ -67,7 +67,7 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
 }
 
 /**
- * Of the lives whose uid is in `unknown`, yields those that overlapped with another life for OVERLAP_MS. There may be
+ * Yields each life that overlapped with another life for at least OVERLAP_MS, if its uid is in `unknown`. There may be
  * thousands of lives, so this function does not compare every pair.
  */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {

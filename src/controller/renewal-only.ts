@@ -1,7 +1,7 @@
 import type { Reason } from '../election/decision.ts';
 import type { Lease, LeaseCandidate, Priority } from '../election/model.ts';
 
-/** Reasons of a decision after which a renewal by the holder needs no decision: the next one is already scheduled. */
+/** After a decision with one of these reasons, renewals by the holder need no decision: the next one is scheduled. */
 export const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
 /** Whether the change is only a renewal by the holder: the other fields that decisions depend on are the same. */
@@ -58,7 +58,7 @@ function wanted({ preference }: LeaseCandidate): string {
   return preference.kind === 'strategy' ? preference.strategy : preference.strategies.join();
 }
 
-/** Returns the invalid priority annotation of a candidate; undefined if there is none, or no new one (rule 16). */
+/** Returns the priority annotation of a candidate if it is invalid and has changed; otherwise undefined (rule 16). */
 export function newlyUnreadable(
   before: LeaseCandidate | undefined,
   { priority: { unreadable } }: LeaseCandidate,

@@ -17,9 +17,8 @@ import { recordDecision, WriteGate, type WrittenObject, writtenBy } from './writ
 export interface SchedulerParts extends Omit<SenderParts, 'gate' | 'write'> {
   /** Undefined in a dry run, which makes and reports decisions but writes nothing. */
   readonly write: SenderParts['write'] | undefined;
-  /** Maximum requests in flight. */
   readonly maxInFlight: number;
-  /** Whether the cache is complete and recent enough to decide. If not, the Lease is skipped: add it again later. */
+  /** Whether the cache is complete and recent enough to decide. If not, the Lease is skipped until the next `add`. */
   readonly isCached: (key: LeaseKey) => boolean;
   /** Lists all Leases or all candidates again, because the cache differs from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
@@ -59,7 +58,7 @@ interface Pending {
   readonly validUntil: Instant;
 }
 
-/** If a decision waits for a free slot for longer than this, the scheduler decides again. In ms. */
+/** If the decision of a Lease is older than this when the Lease gets a slot, the scheduler decides again. In ms. */
 const PENDING_VALID_MS = 250;
 /** A Lease whose actions can wait is queued as if its wait began this much later, in ms. See `neededSince`. */
 const FIRST_ELECTION_MS = 10_000;
@@ -286,7 +285,7 @@ export class Scheduler {
     records.updateMemory(key, (memory) => observeUnseen(memory, now));
   }
 
-  /** Sends the actions for which there is a free slot, in their order. The others wait. */
+  /** Sends the actions in order. If no slot is free, the rest waits. After a write to the Lease, drops the rest. */
   #act(key: LeaseKey, entry: Entry, pending: Pending): void {
     const { clock, observe } = this.#parts;
     const { decision, actions } = pending;
@@ -362,7 +361,7 @@ function finite(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
-/** Returns when the leader was lost; now if the Lease is held; a later time for a first election or a revival ping. */
+/** Returns the time when the leader was lost; now for a held Lease; a later time for a first election or a revival. */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
   // Pings to silent candidates can wait, because no election waits for their answers.
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;

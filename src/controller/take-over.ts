@@ -19,8 +19,9 @@ const CAUGHT_UP_WITHIN_MS = 1000;
 const RELISTED_LATELY_MS = 60_000;
 
 /**
- * Delays the decisions of a new coordinator, whose cache may be outdated. Once the watch shows the new coordinator's
- * own lock, it has shown all writes of the former coordinator (rule 8). The delay is at most a second.
+ * Delays the decisions of a new coordinator for at most a second, because its cache may be outdated. The delay ends
+ * when the watch shows the new coordinator's own write of the lock. By then, the watch has shown all writes of the
+ * former coordinator (rule 8).
  */
 export class TakeOver {
   readonly #parts: TakeOverParts;
@@ -37,7 +38,7 @@ export class TakeOver {
     return this.#awaited !== undefined;
   }
 
-  /** Records when Leases are listed again. Leases may have been created and deleted since the last watch. */
+  /** Records the time of each list. Before a list, Leases may have been created and deleted unseen. */
   observe({ type }: ReflectorObservation): void {
     // Infinity makes `#isRelistedLately` return true until the list has succeeded.
     if (type === 'listing') this.#relistedAt = Number.POSITIVE_INFINITY;

@@ -34,7 +34,7 @@ export interface LockRecord {
   readonly isWrittenByOurs?: boolean | undefined;
 }
 
-/** This process's last write of the lock. A watch that shows it has shown all writes of the former coordinator. */
+/** This process's last write of the lock. A watch shows this write after all writes of the former coordinator. */
 export interface OwnLock {
   readonly key: LeaseKey;
   readonly holder: string;

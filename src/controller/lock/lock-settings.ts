@@ -28,7 +28,7 @@ export interface CoordinatorLockOptions {
   readonly identity: string;
   /** Whether to take the lock by force from a foreign holder, such as the controller built into kube-apiserver. */
   readonly takeOver: boolean;
-  /** While this is false, we do not claim the lock. If it is false for RENEW_DEADLINE_MS, we release a lock of ours. */
+  /** While it returns false, we do not claim the lock. If it does so for RENEW_DEADLINE_MS, we release the lock. */
   readonly canCoordinate?: () => boolean;
   /** Called when the kind, holder or activeAt of the state changes. Must not throw. */
   readonly onChange?: (state: LockState) => void;
@@ -39,9 +39,9 @@ export interface CoordinatorLockOptions {
 /**
  * Deadline of each write that needs the lock, in ms.
  *
- * This deadline keeps two coordinators from acting at once (rule 10). A write begins at most 10 s after the holder sent
- * its last successful renewal, and ends at most 13.5 s after it. For other replicas, the lock expires 15 s after they
- * saw this renewal. The write ends before that, even if one clock is 5 % slow and the other is 5 % fast:
+ * This deadline prevents two coordinators from acting at the same time (rule 10). A write begins at most 10 s after the
+ * holder sent its last successful renewal, and ends at most 13.5 s after it. For other replicas, the lock expires 15 s
+ * after they saw this renewal. The write ends before that, even if one clock is 5 % slow and the other is 5 % fast:
  * 13.5 s / 0.95 < 15 s / 1.05.
  */
 export const LONGEST_WRITE_MS = 3500;
@@ -57,7 +57,7 @@ export interface LockState {
   /** The holder as last seen; absent if the lock is free. */
   readonly holder?: string;
   readonly since: Instant;
-  /** Set while settling: when this replica becomes active, if all renewals until then succeed. */
+  /** The time at which a settling replica becomes active if it still holds the lock; absent in other states. */
   readonly activeAt?: Instant;
 }
 

@@ -9,8 +9,8 @@ import type { Clock } from '../../support/clock.ts';
 export const CALL_TIMEOUT_MS = 3000;
 
 /**
- * Reads and writes the Lease of the lock. Keeps unknown fields. If a write fails with another error than `ApiError`,
- * the server may still have carried out the write.
+ * Reads and writes the Lease of the lock. Keeps unknown fields. The server may have carried out a failed write, unless
+ * the error is an `ApiError` with a status below 500.
  */
 export interface LockStorage {
   readonly lease: { readonly namespace: string; readonly name: string };
