@@ -67,7 +67,9 @@ function warningsOn({ unread, leases }: Audit, namespace: string): readonly stri
   });
   // The audit has read only the Pods of this namespace. The Pod of a holder may be in another namespace.
   if (namespace !== '' && leases.some(({ elector, foundBy }) => elector && foundBy === 'none'))
-    warnings.push(`only Pods in ${namespace} namespace were looked at; -A finds those of others`);
+    warnings.push(
+      `only Pods in ${namespace} namespace were looked at; -A also finds Pods in other namespaces`,
+    );
   return warnings;
 }
 

@@ -111,7 +111,8 @@ function coordinatorText(lock: LockHolder): string {
 /** Notes above the simulated steps. The simulation always assumes that this project's coordinator runs. */
 const RESERVATIONS: Readonly<Partial<Record<LockHolder['kind'], string>>> = {
   none: 'Nothing happens: no coordinator runs. With a coordinator:',
-  builtIn: 'By the rules of this project; the built-in coordinator, which decides here, takes longer.',
+  builtIn:
+    'These are the steps by the rules of this project. The built-in coordinator decides here, and takes longer.',
 };
 
 function candidateLines(candidates: readonly RankedCandidate[], paint: Paint): readonly string[] {
@@ -184,7 +185,7 @@ function endOf({ holder: name, reason, isSettled, tookMs }: Rehearsal): string {
     case 'ThirdPartyStrategy':
       return `Another controller chooses the leader in the end (${reason}).`;
     case 'CoordinatorLease':
-      return `Another coordinator takes it by itself (${reason}).`;
+      return `Another coordinator takes the Lease by itself (${reason}).`;
     default:
       return `No candidate leads in the end (${reason}).`;
   }

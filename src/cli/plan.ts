@@ -29,7 +29,7 @@ export function showPlan(leaseName: string, settings: PlanSettings, host: Host):
       print({ candidates: planned.names, strategies }, output, host, ({ paint }) => [
         paint('strong', rolloutTitle(lease, planned)),
         ...tableLines(rowsFor(FORECAST_COLUMNS, strategies), paint),
-        '  The fewest where the leader is replaced last, the most where it is always the next to be replaced.',
+        '  The minimum is for a rollout that replaces the leader last, the maximum for one that always replaces the leader next.',
       ]);
       return exitCode.ok;
     }

@@ -16,8 +16,8 @@ export const MISSING_PROOFS = {
   PodTooNew:
     'The coordinator has not seen the only Pod with that hostname before the holder acquired the Lease.',
   ContainerRuns: 'The container has not ended.',
-  NeverSeenRunning: 'The coordinator has not seen the container that ended while it was running.',
-  EndMadeUp: 'The status has no time or no true reason of the end: the kubelet did not see it.',
+  NeverSeenRunning: 'The coordinator has not seen the ended container while that container ran.',
+  EndMadeUp: 'The status has no reliable time and reason of the end: the kubelet did not see the end.',
   HolderNeverRenewed: 'The holder has not renewed the Lease itself.',
   OtherInstance: 'Another run of the container may have written the last renewal.',
   RenewedAtEnd: 'The last renewal is from the second of the end: a later run may have written it.',

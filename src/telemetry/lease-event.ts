@@ -125,7 +125,7 @@ function describeAction(action: Action, decision: Decision, input: ElectionInput
     case 'strategy':
       return describeDelegation(decision, change.strategy);
     case 'fence': {
-      const message = `${holder} renewed on beside ${preferredHolder}: a fence takes its place for ${change.leaseDurationSeconds} s`;
+      const message = `${holder} continued to renew, although ${preferredHolder} is preferred: a fence replaces it for ${change.leaseDurationSeconds} s`;
       return normal('HolderFenced', message);
     }
     case 'release':

@@ -134,7 +134,9 @@ describe('an audit of a cluster with Pods', () => {
   test('reports that it has not read Pods in other namespaces, if it has found none in one', async () => {
     const kubeconfig = await startClusterWithPods();
     const { err } = await audit(kubeconfig, { allNamespaces: false, namespace: 'operators' });
-    expect(err).toBe('warning: only Pods in operators namespace were looked at; -A finds those of others\n');
+    expect(err).toBe(
+      'warning: only Pods in operators namespace were looked at; -A also finds Pods in other namespaces\n',
+    );
   });
 
   test('is readable for scripts with -o json', async () => {

@@ -32,7 +32,7 @@ test.each<{ name: string; rehearsal: Partial<Rehearsal>; want: string }>([
   {
     name: "it is the coordinators' own lock",
     rehearsal: { reason: 'CoordinatorLease' },
-    want: 'Another coordinator takes it by itself (CoordinatorLease).',
+    want: 'Another coordinator takes the Lease by itself (CoordinatorLease).',
   },
   {
     name: 'the Lease of a dead holder has not expired',

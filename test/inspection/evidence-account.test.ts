@@ -104,7 +104,7 @@ describe('the account of crash evidence', () => {
       parts: { pods: [endedPod('ContainerStatusUnknown')], hasCandidate: true },
       want: [
         bound,
-        'Exited false: EndMadeUp: The status has no time or no true reason of the end: the kubelet did not see it.',
+        'Exited false: EndMadeUp: The status has no reliable time and reason of the end: the kubelet did not see the end.',
         ...unknown,
       ],
     },
