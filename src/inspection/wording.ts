@@ -3,7 +3,7 @@ import type { Reason } from '../election/decision.ts';
 import type { Priority } from '../election/model.ts';
 import type { CandidateState, Standing } from '../election/view.ts';
 
-/** What the coordinator writes next for each of these reasons. If a Lease keeps such a reason, no coordinator runs. */
+/** The coordinator's next step for each of these reasons. If a Lease keeps such a reason, no coordinator is running. */
 const nextSteps = {
   LeaseMissing: 'create it',
   LeaseExpired: 'give it to a new holder',

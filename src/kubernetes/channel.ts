@@ -106,7 +106,7 @@ export class Channel {
 
 type Connections = ReturnType<typeof connectionsTo>;
 
-/** Throws if this kind of proxy is not supported. */
+/** Throws if the protocol of `proxyUrl` is not supported. */
 function connectionsTo({ server, proxyUrl }: Endpoint, tls: ConnectionOptions) {
   const url = new URL(server);
   // urlToHttpOptions() removes the brackets of an IPv6 address.

@@ -295,7 +295,7 @@ export function describeTarget(method: string, path: string, query: Query = {}) 
   };
 }
 
-/** Returns the path followed by the encoded query, as the request line of HTTP contains them. */
+/** Returns the path with the encoded query, such as `/api/v1/pods?limit=1`. */
 export function pathWithQuery(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

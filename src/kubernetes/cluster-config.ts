@@ -59,7 +59,7 @@ export function namespaceOf(config: ClusterConfig): string {
  */
 export class StaticConfig implements ClusterConfig {
   readonly #parts: { readonly cluster: Cluster; readonly user: User; readonly context: Context };
-  /** The last token from the token file. The client uses it while the file cannot be read. */
+  /** The last token from the token file. The client uses this token while the file is unreadable or empty. */
   #tokenOfFile: string | undefined;
 
   constructor(cluster: Cluster, user: User, context: Context) {
@@ -103,8 +103,8 @@ export class StaticConfig implements ClusterConfig {
   }
 
   /**
-   * Returns the token. Like client-go, prefers the token file to the token in the kubeconfig. If the file has no readable
-   * token, returns the last token from the file, else the token in the kubeconfig. Throws if there is none.
+   * Like client-go, returns the token in the token file, else the last token from this file, else the token in the
+   * kubeconfig. If none of them exists: throws if the user has a token file, otherwise returns undefined.
    */
   #token(): string | undefined {
     const { token, tokenFile } = this.#parts.user;

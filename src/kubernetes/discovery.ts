@@ -23,8 +23,8 @@ export async function discoverServed<V extends string>(
     const path = `/apis/${apiVersion}`;
     const list = await unlessStatus(client.request({ method: 'GET', path, ...(signal && { signal }) }), 404);
     const served = list?.['resources'];
-    // The server may serve the version only for other resources.
     if (!Array.isArray(served)) continue;
+    // The server may serve the version only for other resources.
     if (served.some((one: unknown) => isJsonObject(one) && one['name'] === resource)) return apiVersion;
   }
   return undefined;

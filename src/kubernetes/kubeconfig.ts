@@ -10,7 +10,7 @@ import { type Cluster, type ClusterConfig, type Context, StaticConfig, type User
 import { type Kubeconfig, parseKubeconfig } from './kubeconfig-file.ts';
 
 export interface KubeConfigSource {
-  /** The kubeconfig that the user named. If it is set, the other sources are not read. */
+  /** The path of a kubeconfig. If it is set, the other sources are not read. */
   readonly kubeconfig?: string | undefined;
   /** The context to use instead of the current context of the file. */
   readonly context?: string | undefined;
@@ -41,8 +41,8 @@ const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount
 
 /**
  * Reads the configuration from the first of these sources that is set or exists: the given file; the files in
- * $KUBECONFIG; the pod's service account; ~/.kube/config. If several files in $KUBECONFIG use the same name, the first
- * file wins. Throws a {@link NoClusterError} if no source exists, and a {@link KubeConfigError} for an unusable source.
+ * $KUBECONFIG; the pod's service account; ~/.kube/config. If several entries in $KUBECONFIG have the same name, the
+ * first counts. Throws {@link NoClusterError} if no source exists, and {@link KubeConfigError} for an unusable source.
  */
 export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
   const { kubeconfig, context, env = processEnvironment } = source;
