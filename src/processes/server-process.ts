@@ -19,8 +19,8 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 const KUBECONFIG_HEADER = '# Written at each start of: coordinated-leader-election serve\n';
 
 /**
- * Runs the embedded API server, which serves the coordination API, until a signal stops it. Writes messages for users
- * to the standard output, and logs to the error output.
+ * Runs the embedded API server, which serves the coordination API, until a signal stops it. Writes the instructions for
+ * users to the standard output. Writes warnings and the log to the error output.
  * @throws {Error} with advice, if a setting cannot be used.
  */
 export async function runServer(settings: ServeSettings, host: Host): Promise<void> {
@@ -92,7 +92,7 @@ function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   return { directory, remove };
 }
 
-/** Throws if the file exists and was not written by this command. Call this function before the server starts. */
+/** Throws if the file exists and was not written by this command. */
 function refuseToOverwrite(file: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8').startsWith(KUBECONFIG_HEADER)) return;
   throw new Error(

@@ -159,9 +159,9 @@ const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * Returns two times, in milliseconds after the last renewal was sent. The wrapper kills the command at the first time.
- * At the second time, the guard kills it, in case the wrapper is paused or has crashed. No other candidate can lead by
- * then.
+ * Returns two times, in milliseconds after the last renewal was sent. The wrapper kills the command at `wrapperMs`. If
+ * the wrapper is paused or has crashed, the guard kills the command at `guardMs`. Until `guardMs`, no other candidate
+ * can lead.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(

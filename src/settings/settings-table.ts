@@ -22,7 +22,6 @@ export interface Setting<T, Default = string | undefined> extends ValueType<T> {
   readonly group: string;
 }
 
-/** The type of a setting's value. */
 export interface ValueType<T> {
   /** The placeholder of the value in the help, such as `<duration>`; absent for a switch, which has no value. */
   readonly placeholder?: string;
@@ -35,7 +34,7 @@ export interface ValueType<T> {
  */
 type Parser<T> = (text: string) => { value: T } | { problem: string };
 
-/** The settings of a command. */
+/** Describes the settings of a command. `S` is the type of the resolved settings. */
 export interface SettingsTable<S> {
   /** Prefix of the environment variables, without the underscore. */
   readonly envPrefix: string;

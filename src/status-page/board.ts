@@ -46,7 +46,8 @@ export function createBoard(clock: Clock, source: LeaseSource) {
     rows,
     /**
      * Marks the entry of a Lease as outdated.
-     * @param isRenewalOnly true if the holder only renewed the Lease. The entry of a held Lease then does not change.
+     * @param isRenewalOnly true if the holder only renewed the Lease. The entry of a held Lease is then not marked,
+     * because a renewal does not change this entry.
      */
     touch(key: LeaseKey, isRenewalOnly = false): void {
       if (!isRenewalOnly || rows.get(key)?.isHeld === false) stale.add(key);

@@ -109,7 +109,7 @@ type Reader = ReturnType<typeof startReader>;
 
 /** Starts a stream to a reader. Keeps track of the changes that were not yet sent to this reader. */
 function startReader(sink: Sink, { clock, hello, electionsAfter }: BroadcastParts, keys: Iterable<LeaseKey>) {
-  /** Leases that have changed since this reader last got them. Only keys, so that a slow reader needs little memory. */
+  /** Leases that must still be sent to this reader. Only keys, so that a slow reader needs little memory. */
   const pending = new Set(keys);
   let isComplete = false;
   let sentState = '';

@@ -9,8 +9,8 @@ import { Leadership, startLeaderEndpoints, startSocketEndpoints } from './leader
 import { type Participation, serveHealth } from './participation.ts';
 
 /**
- * Maximum interval of messages to a leading program, in milliseconds. Each message must arrive before the permission of
- * the last one ends, after at most MAX_PROMISE_MS.
+ * Maximum interval of messages to a leading program, in milliseconds. Each message permits the program to lead for at
+ * most MAX_PROMISE_MS. The next message must arrive before this permission ends.
  */
 const REPEAT_INTERVAL_MS = 2000;
 

@@ -34,8 +34,8 @@ export function copy(id, parts, tone) {
 }
 
 /**
- * Sets the contents of parts of an element. Does not write an unchanged text: the browser would compute its layout
- * again, and a screen reader would announce the text again.
+ * Sets the contents of parts of an element. Skips an unchanged text, because after each write the browser computes the
+ * layout again, and a screen reader announces the text again.
  * @type {(element: Element, parts: Parts) => void}
  */
 export function fill(element, parts) {
