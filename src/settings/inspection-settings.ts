@@ -13,7 +13,7 @@ import {
 } from './settings-table.ts';
 
 const run = runSettings.settings;
-const JUDGEMENT = 'Judgement, as the coordinator was started:';
+const JUDGEMENT = 'Settings of the coordinator, for the same decisions:';
 
 const clusterRows = {
   kubeconfig: { ...run.kubeconfig, description: 'kubeconfig of the cluster to inspect' },

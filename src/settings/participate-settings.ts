@@ -96,7 +96,7 @@ const settings = {
       default: '',
     }),
     healthListen: option('health-listen', listenAddress, {
-      description: 'serve /readyz there, which is 200 once the candidate is published, /livez and /metrics',
+      description: 'serve /livez, /readyz and /metrics there; /readyz returns 200 after the candidate is published',
       default: 'off',
     }),
   }),
@@ -107,7 +107,7 @@ const settings = {
     }),
     renewDeadlineMs: option('renew-deadline', duration('1s', '1h'), {
       description:
-        'how long after its last renewal the leader starts to stop; the rest of the lease duration is for stopping',
+        'time from its last renewal until the leader must stop; the rest of the lease duration is for stopping',
       default: '10s',
     }),
     retryPeriodMs: option('retry-period', duration('100ms', '10m'), {

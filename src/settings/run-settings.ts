@@ -111,7 +111,7 @@ export const runSettings = settingsTable('CLE', settings, (given) => {
     given.candidateValidityMs < 2 * given.electionDurationMs &&
       `${validity} must be at least twice ${election}: candidates are pinged at half their validity and need time to answer`,
     given.candidateGcAfterMs <= given.candidateValidityMs &&
-      `--candidate-gc-after (${formatDurationMs(given.candidateGcAfterMs)}) must be longer than ${validity}: a candidate that still counts must not be deleted`,
+      `--candidate-gc-after (${formatDurationMs(given.candidateGcAfterMs)}) must be longer than ${validity}: a candidate that is still valid must not be deleted`,
     given.statusPage && given.listen === undefined && '--status-page needs an address, and --listen is off',
   ];
 });
