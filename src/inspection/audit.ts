@@ -29,7 +29,7 @@ export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
  * The state of a Lease.
  * - `held`: the holder has renewed the Lease within the duration of the Lease.
  * - `expired`: the holder has not renewed the Lease within this duration.
- * - `free`: the Lease has no holder, or a fence that has expired.
+ * - `free`: the Lease has no holder, or its fence has expired.
  * - `fenced`: the coordinator has written a fence in place of the holder (rule 14).
  * - `untimed`: the Lease has a holder, but no `renewTime` or `leaseDurationSeconds`, so its expiry is unknown.
  */
@@ -126,8 +126,8 @@ export interface LeaseAudit {
   /** The time without a leader if the holder crashes; undefined if the Lease is not held. */
   readonly crashCostsSeconds: number | undefined;
   /**
-   * The number of other valid candidates of the Lease. If the Lease has no candidates, the number of other replicas of
-   * the holder's workload; undefined if the workload is not known.
+   * The number of valid candidates other than the holder. If the Lease has no candidates, the number of other replicas
+   * of the holder's workload; undefined if the workload is not known.
    */
   readonly standbys: number | undefined;
   readonly leaseTransitions: number;
@@ -141,7 +141,7 @@ export type Audit = ReturnType<typeof auditOf>;
 /** The assumed retry period, in seconds, of an elector whose renewals were not seen: client-go's default. */
 const DEFAULT_RETRY_SECONDS = 2;
 const SLOW_FAILOVER_SECONDS = 30;
-/** A renewal is late after this share of the Lease's duration. By default, client-go gives up then: at 10 s of 15 s. */
+/** A renewal is late after this share of the Lease's duration. client-go's default renew deadline is 10 s of 15 s. */
 const LATE_SHARE = 2 / 3;
 /** Minimum time without a leader for the finding `LeftOver`, in seconds. */
 const LEFT_OVER_SECONDS = 3600;
@@ -221,7 +221,7 @@ function stateOf(watched: WatchedLease, now: Now): HoldingState {
   return holderIdentity === FENCE ? 'fenced' : 'held';
 }
 
-/** Returns the seconds since the last observed renewal, otherwise since renewTime; undefined without both. */
+/** Returns the seconds since the last observed renewal, or else since renewTime; undefined if neither is known. */
 function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
   if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
   if (lease.renewTime === undefined) return undefined;

@@ -29,7 +29,7 @@ export interface ObservedElection {
 export interface ObservedElections {
   /** The LeaseCandidate APIs that the server serves. If the server serves none, there are no candidates. */
   readonly candidateApis: readonly CandidateApiVersion[];
-  /** The APIs whose candidates the user may not list. Never all APIs: in that case, the read fails. */
+  /** The APIs whose candidates the user may not list. If this applies to all APIs, `observeElections` rejects. */
   readonly forbiddenApis: readonly CandidateApiVersion[];
   readonly now: Now;
   /** The requested Lease, or all Leases with candidates, a strategy or a preferredHolder, sorted by `compareKeys`. */
@@ -227,7 +227,7 @@ export async function* watchElections(
 
 /**
  * Records a Lease as if this process had watched the Lease since its renewTime. Otherwise, a command that reads only
- * once would never find an expired Lease. The coordinator does not rely on renewTime here (rule 8).
+ * once would never find an expired Lease. The coordinator itself does not use renewTime to detect an expiry (rule 8).
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
@@ -264,7 +264,7 @@ export interface ServerAhead {
 
 /** This machine's clock. If it differs too much from the server's clock, `wallTime` follows the server's clock. */
 export interface ClusterClock extends Clock {
-  /** The difference between the clocks, by the server's last answer; undefined before the first answer. */
+  /** The difference between the clocks, measured at the server's last answer; undefined before the first answer. */
   readonly serverAheadMs: ServerAhead | undefined;
   hear(heard: HeardDate): void;
 }

@@ -56,7 +56,6 @@ export async function accountForEvidence(
   }
 }
 
-/** Whether the holder is late with its renewal, or the Lease has expired. */
 function isHolderSilent(input: ElectionInput, { monotonic: at }: Now): boolean {
   const tenure = surveyTenure(input, at);
   return tenure.kind === 'held' ? at >= tenure.lateAt : tenure.need === 'LeaseExpired';
@@ -117,7 +116,7 @@ function describeConditions(
   return accounts('Silent', false, `the holder may still renew for ${left}`, bound, exited);
 }
 
-/** Returns what a coordinator would have observed of the Pod's ended containers, if it had watched the Pod in time. */
+/** Returns what a coordinator knows of the Pod's ended containers if it has watched the Pod since its creation. */
 function asIfObserved(pod: Pod, now: Now): ObservedPod {
   const observed = observePod(undefined, pod, Number.NEGATIVE_INFINITY);
   const ended = pod.containers.flatMap((container) => container.ended);

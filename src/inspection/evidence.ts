@@ -82,7 +82,7 @@ export interface Right {
   readonly purpose?: 'labels' | 'crashEvidence';
   /** The namespace of the objects; undefined for all namespaces. */
   readonly namespace?: string;
-  /** The name of the only object; undefined for all objects. */
+  /** The name, if the permission covers a single object; undefined for all objects. */
   readonly name?: string;
 }
 
@@ -196,7 +196,7 @@ async function isAllowed(client: KubernetesClient, { purpose: _, ...right }: Rig
     kind: 'SelfSubjectAccessReview',
     spec: { resourceAttributes: right },
   };
-  // By default, all authenticated users may create reviews. A refused user counts as a user without permissions.
+  // By default, all authenticated users may create reviews. If a review is refused, its permission counts as missing.
   const review = await unlessStatus(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }), 403);
   const status = review?.['status'];
   return isJsonObject(status) && status['allowed'] === true;

@@ -72,7 +72,7 @@ export class InMemoryElection {
     return isLeaseWrite(action) ? this.#made(action) : undefined;
   }
 
-  /** Simulates the watch event of an action's write. The caller may call it before or after `answer`. */
+  /** Simulates the watch event that an action's write causes. The caller may call `see` before or after `answer`. */
   see(action: Action, lease: Lease | undefined): void {
     if (action.kind === 'DeleteCandidate') {
       this.removeCandidate(action.name);
@@ -90,7 +90,7 @@ export class InMemoryElection {
     recordSuccess(this.#records, this.#key, action, this.#at, this.#at, written);
   }
 
-  /** Simulates another client that writes the Lease; with `undefined`, one that deletes the Lease. */
+  /** Simulates a write of the Lease by another client. If `lease` is undefined, this client deletes the Lease. */
   putLease(lease: Lease | undefined): void {
     const stored = lease && { ...lease, resourceVersion: this.#nextVersion() };
     this.#records.seeLease(this.#key, stored, this.#clock());

@@ -18,7 +18,7 @@ export type LeaseAccount = ReturnType<typeof accountFor>;
 
 /**
  * Explains a Lease, using the controller's own decision function.
- * @param crashEvidence the conditions of rule 17; undefined if the account does not contain them
+ * @param crashEvidence the result of `accountForEvidence`; undefined if the caller did not call it
  */
 export function accountFor(
   election: ObservedElection,

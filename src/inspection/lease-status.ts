@@ -49,7 +49,7 @@ export interface LeaseStatus {
   /** The conflicting strategies of candidates that can take part now or after a ping; undefined without a conflict. */
   readonly conflictingStrategies: readonly string[] | undefined;
   readonly reason: Reason;
-  /** What the Lease waits for, to complete `waits for ...`; undefined if it waits for nothing. */
+  /** What the Lease waits for, as text that follows the words `waits for`; undefined if it waits for nothing. */
   readonly waitingFor: string | undefined;
   readonly leaseTransitions: number;
   readonly ageSeconds: number | undefined;
@@ -186,7 +186,7 @@ function isBeingRevised({ reason }: Decision): boolean {
   return reason === 'GrantRevised' || reason === 'RevisionPending';
 }
 
-/** Returns `, for its higher priority` if a rival would win with the same priority; otherwise an empty text. */
+/** Returns `, for its higher priority` if a rival would win with the priority of `best`; otherwise an empty text. */
 function forItsPriority(best: LeaseCandidate, strategy: string, rivals: readonly Standing[]): string {
   const order = strategies.get(strategy);
   const { priority } = best;

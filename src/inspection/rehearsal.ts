@@ -19,7 +19,7 @@ const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** If nothing happens for this time, in ms, the Lease counts as settled: it may wait for a candidate forever. */
+/** After this time without a new step, in ms, a Lease counts as settled, because it may wait forever. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 
@@ -31,8 +31,8 @@ const DECISIONS_AT_ONE_INSTANT = 20;
 const LASTING = new Set<Reason>(['NoCandidates', 'PlainElector', 'ThirdPartyStrategy', 'CoordinatorLease']);
 
 /**
- * Simulates an election with these changes, using the coordinator's own decision function. Makes the next change when
- * the effects of the last one have ended. Candidates that are unresponsive, expired or deleted at the start, and a
+ * Simulates an election with these changes, using the coordinator's own decision function. Makes each change when the
+ * effects of the previous one have ended. Candidates that are unresponsive, expired or deleted at the start, and a
  * holder that is late at the start, do not answer or renew.
  */
 export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
@@ -55,10 +55,11 @@ export type Change =
   | { readonly kind: 'crash'; readonly name: string }
   /** The candidate gets a priority that does not expire. */
   | { readonly kind: 'priority'; readonly name: string; readonly priority: number }
-  /** `successor` appears, then one of `names` stops: for `next` the leader, for `last` another one, if possible. */
+  /** `successor` appears, and then one of the candidates in `names` stops. */
   | {
       readonly kind: 'replace';
       readonly names: readonly string[];
+      /** `next`: the leader stops, if it is in `names`. `last`: the leader stops only if no other one remains. */
       readonly leaderIs: 'next' | 'last';
       readonly successor: LeaseCandidate;
     };
@@ -180,7 +181,7 @@ class Rehearsing {
     }
   }
 
-  /** Returns when the Lease expires; undefined if the Lease has no holder, or if the holder still renews it. */
+  /** Returns the moment at which the Lease expires; undefined without a valid holder, or if the holder still renews. */
   #runsOutAt(): Instant | undefined {
     const { input, lease } = this.#election;
     const tenure = surveyTenure(input, this.#at);
