@@ -38,8 +38,8 @@ export function newLeaseCandidate(
 }
 
 /**
- * Returns the patch for a LeaseCandidate that an earlier process left. The patch renews the LeaseCandidate and writes
- * the fields that describe this program.
+ * Returns the patch with which this process takes over an existing LeaseCandidate. The patch renews the LeaseCandidate
+ * and writes the fields that describe this program.
  */
 export function adoptionPatch(
   object: KubernetesObject,
@@ -81,10 +81,7 @@ function renewTimeAfter(object: KubernetesObject, wallTime: MicroTime): MicroTim
   return time === timeField(specOf(object), 'renewTime') ? time + 1n : time;
 }
 
-/**
- * Returns the fields that describe this program. `adopted` is the LeaseCandidate that an earlier process left, if there
- * is one.
- */
+/** Returns the fields that describe this program. `adopted` is the LeaseCandidate to take over, if there is one. */
 function declaredFields(
   apiVersion: CandidateApiVersion,
   { binaryVersion, emulationVersion, strategy, priority, labels, pod }: CandidateDescription,
@@ -105,8 +102,8 @@ function declaredFields(
 }
 
 /**
- * Returns the change of the priority annotation; no change if `drain` or `transfer` has set the priority. If `priority`
- * is 0, the annotation of an earlier process is removed, but not that of another client.
+ * Returns the patch that sets the priority annotation. With `priority` 0, the patch removes the annotation instead, if
+ * only participants have written it. The patch is empty if `drain` or `transfer` has set the priority.
  */
 function priorityAnnotation(priority: number, adopted: KubernetesObject | undefined): RequestBody {
   if (adopted && annotationsOf(adopted)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};

@@ -143,8 +143,8 @@ export class Candidate {
       },
     });
     this.#current = next;
-    // All versions of a group show the same object. If a former LeaseCandidate is in the group of `next`, stop renewing
-    // it, but do not delete it: `next` takes it over. `#former` is in this group if this move undoes an unfinished one.
+    // All versions of an API group show the same object. Do not delete a LeaseCandidate in the group of `next`, because
+    // `next` takes it over. `#former` is in this group if the previous move left this group and has not finished.
     const isInGroup = (published: PublishedCandidate) =>
       sourceOf(published.apiVersion) === sourceOf(apiVersion);
     if (this.#former && isInGroup(this.#former)) {

@@ -80,14 +80,14 @@ export function decideElector(view: ElectorView, now: Instant): ElectorStep {
   return decideLeading(view, term, now);
 }
 
-/** Returns when the Lease expires after the term's last renewal, by this machine's clock. */
+/** Returns the time at which the Lease expires without another renewal, by this machine's clock. */
 export function lapsesAt({ renewedAt }: TermView, { leaseDurationMs }: ElectorTiming): Instant {
   return renewedAt + leaseDurationMs;
 }
 
 /**
- * Returns whether the Lease no longer belongs to this term: another holder has the Lease, or a new grant or a duplicate
- * program has increased leaseTransitions.
+ * Returns whether the Lease no longer belongs to this term: the Lease has another holder or no holder, or a new grant
+ * or a duplicate program has increased leaseTransitions.
  */
 export function isTaken({ sight, identity }: Pick<ElectorView, 'sight' | 'identity'>, term: TermView) {
   const lease = sight?.lease;
@@ -192,14 +192,14 @@ function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
 }
 
 /**
- * Returns when the elector stops trying to release the Lease. Each new record extends this deadline, because it may be
- * a new grant, which the elector must release too.
+ * Returns the time at which the elector stops trying to release the Lease. Each new record extends this time, because
+ * the record may be a new grant, which the elector must release too.
  */
 function givesUpAt({ sight, releaseDeadline, timing }: ElectorView): Instant {
   return Math.max(releaseDeadline, (sight?.since ?? 0) + timing.renewDeadlineMs);
 }
 
-/** Returns when the Lease expires if its record stays the same. A Lease without a duration does not expire. */
+/** Returns the time at which the Lease expires if its record stays the same. Without a duration, it never expires. */
 function expiresAt({ lease, since }: LeaseSight): Instant {
   const seconds = lease?.leaseDurationSeconds;
   return seconds === undefined ? NEVER : since + seconds * 1000;

@@ -159,8 +159,8 @@ export class Elector {
   #seen(): void {
     const { identity, logger } = this.#parts;
     const lease = this.#follower.sight?.lease;
-    // If the Lease names this identity at first sight, a former process may have held it, and may have told other
-    // programs that they may lead. Wait until `#resumesAt`.
+    // If the Lease names this identity when the elector first sees the Lease, an earlier process with this identity may
+    // have told other programs to lead. Wait until `#resumesAt`, because these programs may still lead.
     if (!this.#hasSeen && lease?.holderIdentity === identity) this.#retryAt = this.#resumesAt;
     this.#hasSeen = true;
     if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;

@@ -56,8 +56,8 @@ export function callSafely(logger: ParticipantLogger, thrown: string, call: () =
 export type TroubleLog = ReturnType<typeof createTroubleLog>;
 
 /**
- * Returns a log for an operation that is retried. It logs the first failure. It logs a later failure only if its kind
- * differs from the last one, or if `ended` was called in between.
+ * Returns a log for an operation that is retried. The log skips a failure of the same kind as the previous failure,
+ * unless `ended` was called between the two failures.
  */
 export function createTroubleLog(logger: ParticipantLogger, message: string) {
   let lastKind: string | undefined;
@@ -74,8 +74,8 @@ export function createTroubleLog(logger: ParticipantLogger, message: string) {
 }
 
 /**
- * A `Registry` of prom-client. This type does not import prom-client, because a program without metrics may not have it
- * installed.
+ * A `Registry` of prom-client. This type does not import prom-client, because a program without metrics does not need
+ * to install prom-client.
  */
 export interface MetricsRegistry {
   getSingleMetric(name: string): object | undefined;

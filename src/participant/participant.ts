@@ -219,9 +219,9 @@ export interface ConnectionOptions extends KubeConfigSource {
 }
 
 /**
- * Creates the client of a participant. Also returns `namespace`, the given one or else that of the current context, and
- * `podNamespace`, the namespace of this program's Pod. With a kubeconfig, `podNamespace` is undefined, because the
- * kubeconfig may be for another cluster than that of the Pod.
+ * Creates the client of a participant. In the result, `namespace` is `options.namespace` or, by default, the namespace
+ * of the current context. `podNamespace` is the namespace of this program's Pod. With a kubeconfig, `podNamespace` is
+ * undefined, because the kubeconfig may describe another cluster than the one in which the Pod runs.
  * @throws KubeConfigError if there is no cluster to connect to.
  */
 export function connectParticipant(options: ConnectionOptions) {
