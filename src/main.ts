@@ -63,10 +63,10 @@ for (const output of [process.stdout, process.stderr]) {
   });
 }
 
-/** After a command has ended: grace period for work in flight before the process exits, in milliseconds. */
+/** Time in ms that work in flight may still take after a command with `exitsSoon` has ended. Then the process exits. */
 const EXIT_AFTER_MS = 250;
 
-// Import this after setting the signal handlers: the import takes most of the start time, and a signal may come then.
+// Set the signal handlers before this import: a signal may arrive during the import, which takes some time.
 const { runProgram } = await import('./cli/program.ts');
 
 process.exitCode = await runProgram(process.argv.slice(2), {

@@ -8,7 +8,7 @@ import { asBuffer, type TakeItems } from './read-answer.ts';
 /** Items per page. Small pages are slow: each page costs the server 10 ms, and the client waits for each page. */
 const DEFAULT_PAGE_SIZE = 5000;
 
-/** A complete list, without its items: the caller has already got them. */
+/** The result of a complete list. The caller has already got the items through {@link ListRequest.begin}. */
 export interface ObjectList {
   /** The state of the server that the list shows. The next watch starts from this resourceVersion. */
   readonly resourceVersion: string;

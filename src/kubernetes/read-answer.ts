@@ -104,7 +104,7 @@ export class ListSplitter {
     return items;
   }
 
-  /** The JSON of the list so far, without the items that push() returned. */
+  /** The JSON that has arrived so far, without the items of the list. */
   get rest(): string {
     return Buffer.concat(this.#rest).toString('utf8');
   }

@@ -35,7 +35,7 @@ export type ReflectorObservation =
 export interface ReflectorOptions<T> {
   readonly client: KubernetesClient;
   readonly clock: Clock;
-  /** Path of the resource, for all namespaces or for one: `/apis/coordination.k8s.io/v1/leases`. */
+  /** Path of the resource in one namespace or in all, for example `/apis/coordination.k8s.io/v1/leases` for all. */
   readonly path: string;
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
   /**
@@ -74,8 +74,8 @@ const RELIST_INTERVAL_MS = 60_000;
  */
 const UNWATCHED_MS = 10_000;
 /**
- * If at least this time, in ms, lies between two 410 answers, they are two outages, and the reflector lists without
- * a delay. If a server answers 410 to every watch, less time lies between them, because the backoff is at most 10 s.
+ * Two 410 answers count as two outages if the time between them is at least this long, in ms. The reflector then lists
+ * without a delay. A server that answers 410 to every watch does so more often, because the backoff is at most 10 s.
  */
 const GONE_AGAIN_MS = 20_000;
 
@@ -154,7 +154,7 @@ export class Reflector<T> {
     await this.#running;
   }
 
-  /** Lists again, in case the store is wrong. Does nothing within {@link RELIST_INTERVAL_MS} after the last list. */
+  /** Lists again because the store may be wrong. Does nothing within {@link RELIST_INTERVAL_MS} after the last list. */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
     this.#place = undefined;
@@ -190,8 +190,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Records that the server no longer has the resourceVersion. Returns true unless this has also happened in the last
-   * {@link GONE_AGAIN_MS}. If true, the reflector lists at once, because one such loss is normal after an outage.
+   * Records that the server no longer has the resourceVersion. Returns false if the previous loss was less than
+   * {@link GONE_AGAIN_MS} ago. If true, the reflector lists at once, because one such loss is normal after an outage.
    */
   #isFirstGone(): boolean {
     const now = this.#options.clock.now();
@@ -201,8 +201,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Returns whether the reflector must list because no watch was open for {@link UNWATCHED_MS}. One list since the last
-   * watch is enough. Without this condition, the reflector would list again and again while all watches fail.
+   * Returns true if no watch was open for {@link UNWATCHED_MS}, and no list began after the end of the last watch.
+   * Without the second condition, the reflector would list again and again while all watches fail.
    */
   #isUnwatchedTooLong({ listedAt }: Place): boolean {
     const since = this.#unwatchedSince;

@@ -14,8 +14,8 @@ interface Entry<T> {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
   /**
-   * The number of the list (the store's `#list`) during or after which the server last showed the object. At the end of
-   * a list, an object with a smaller number no longer exists.
+   * The store's `#list` at the time when the server last sent this object. If this number is smaller than `#list` when
+   * a list ends, the object no longer exists.
    */
   list: number;
 }

@@ -45,8 +45,8 @@ export function setPriority(
 }
 
 /**
- * Removes the priority that `drain` or `transfer` has set. Resolves to false if the candidate has no such priority, or
- * if the candidate no longer exists.
+ * Undoes the change that `drain` or `transfer` has made to the priority. Resolves to false if there is no such change,
+ * or if the candidate no longer exists.
  */
 export async function unsetPriority(client: KubernetesClient, candidate: ListedCandidate): Promise<boolean> {
   const body = priorityRemoval(candidate.raw);
@@ -69,7 +69,7 @@ async function testFor(
   return ({ pod }) => pod !== undefined && uids.has(pod.uid);
 }
 
-/** The name in metadata.managedFields that shows which fields these commands have written. */
+/** The name in `metadata.managedFields` for the fields that `drain`, `transfer` and `undrain` have written. */
 const FIELD_MANAGER = 'kubectl-cle';
 
 async function patch(

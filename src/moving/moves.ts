@@ -121,9 +121,9 @@ interface MovedLease {
   readonly namespace: string;
   readonly lease: string;
   readonly from: string;
-  /** The new leader; undefined if no other candidate leads yet. */
+  /** The new leader; undefined if there is no leader, or if a drained candidate leads. */
   readonly to: string | undefined;
-  /** Why no other candidate leads; undefined if another candidate leads. */
+  /** Why there is no new leader; undefined if there is one. */
   readonly why: string | undefined;
 }
 
@@ -209,7 +209,7 @@ async function followLeaders(led: readonly LedLease[], request: MoveRequest): Pr
   return followed;
 }
 
-/** Removes the priorities that `drain` and `transfer` have set. Resolves to the changed candidates. */
+/** Undoes the changes that `drain` and `transfer` have made to the priorities. Resolves to the changed candidates. */
 export async function undrainCandidates(
   selection: Selection,
   { client, namespace, tell }: Pick<MoveRequest, 'client' | 'namespace' | 'tell'>,
@@ -229,7 +229,7 @@ async function lookAtAll(request: ClusterScope & { readonly leaseName?: string }
   return new Map(seen.map((one) => [leaseKey(one.input.namespace, one.input.name), one]));
 }
 
-/** Returns a sentence that says what a Lease waits for. */
+/** Returns the reason of the current decision as text and, if known, what the Lease waits for. */
 function pending(input: ElectionInput, now: Now): string {
   const { reason, waitingFor } = statusOf({ input, rawLease: undefined }, now);
   return `${reason}. ${REASONS[reason]}${waitingFor === undefined ? '' : ` It waits for ${waitingFor}.`}`;
