@@ -272,7 +272,7 @@ export class PublishedCandidate {
     });
   }
 
-  /** Stores the answer to a write, unless the watch has already shown a later state. */
+  /** Stores the answer to a write, unless the watch has already shown the same state or a later one. */
   #keep(answer: unknown): void {
     if (isKubernetesObject(answer) && !isNotNewer(answer, this.#own)) this.#own = answer;
   }

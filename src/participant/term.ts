@@ -16,8 +16,8 @@ export interface Term {
   /**
    * Returns the remaining time in which no other candidate can lead, in milliseconds; 0 if another holder has the
    * Lease. This time ends when 90 % of the Lease's duration have passed since the last renewal was sent; the rest is a
-   * reserve for clocks that run at different speeds. A blocked event loop does not change this result, but may delay
-   * `signal`.
+   * reserve for clocks that run at different speeds. A blocked event loop may delay `signal`, but does not extend this
+   * time.
    */
   remainingMs(): number;
 }
@@ -89,9 +89,9 @@ export class RunningTerm implements Term {
   }
 
   /**
-   * Calls `lead` and waits for its end. Resolves to true if `lead` has ended without being told to stop. Rejects with
-   * the error of `lead`. After `lead` was told to stop, ignores an AbortError and the reason of the signal: work that
-   * is aborted by the signal usually throws one of them.
+   * Calls `lead` and waits for its end. Resolves to true if `lead` ends before `signal` aborts. Rejects with the error
+   * of `lead`. But if `signal` has aborted, an AbortError or the reason of the signal does not count as an error: work
+   * that the signal aborts usually throws one of them.
    */
   async run(lead: Lead): Promise<boolean> {
     try {

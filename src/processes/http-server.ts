@@ -16,8 +16,8 @@ export interface HealthCheck {
 export interface HttpServerParts {
   readonly clock: Clock;
   /**
-   * Returns the checks of `/readyz`. Called for each request to `/readyz`. If a check fails that is not informational,
-   * the process cannot do its work at the moment.
+   * Returns the checks of `/readyz`. Called for each request to `/readyz`. A failed check means that the process cannot
+   * do its work at the moment, unless the check is informational.
    */
   readinessChecks(): readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };

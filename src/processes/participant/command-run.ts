@@ -22,7 +22,7 @@ const ENDING_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 const CLEANUP_GRACE_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
-/** Runs a command while the candidate of this process leads. Once this process is about to end, no command starts. */
+/** Runs a command while the candidate of this process leads. Starts no command while this process is stopping. */
 export class CommandRun {
   readonly #parts: CommandRunParts;
   readonly #stopping = new AbortController();

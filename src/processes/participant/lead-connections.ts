@@ -12,12 +12,12 @@ const MAX_WAITING = 64;
 
 /**
  * Interval of the checks that detect a pause of the sidecar, in milliseconds. After two intervals without a check, the
- * sidecar refuses requests. An accepted request has therefore waited at most 2 s. This leaves at least 3 s of each
- * permission of 5 s: 2 s until the next message, and 1 s in reserve.
+ * sidecar refuses requests. So the sidecar reads an accepted request at most 2 s after its arrival. This leaves at
+ * least 3 s of each permission of 5 s: 2 s until the next message, and 1 s in reserve.
  */
 const PAUSE_CHECK_MS = 1000;
 
-/** The headers of server-sent events. Proxies must not buffer them. */
+/** The headers of a stream of server-sent events. Proxies must not buffer this stream. */
 const EVENT_STREAM = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',
@@ -131,7 +131,7 @@ export class LeadConnections {
     response.writeHead(200, EVENT_STREAM);
     tell('change');
     const endRepeats = repeat(clock, repeatMs, () => {
-      // If the program does not read, the last message is not sent yet. Then skip this message.
+      // If the program does not read, the previous message may still be in the buffer. Then skip this message.
       if (response.writableLength === 0) tell('heartbeat');
     });
     term.signal.addEventListener('abort', () => tell('change'), { once: true });

@@ -162,7 +162,7 @@ export function startLeaderEndpoints(listen: ListenAddress, parts: LeaderEndpoin
   return serveEndpoints((server) => listenOn(server, listen), isLocal, parts);
 }
 
-/** Serves the same endpoints on a Unix socket. @throws {Error} with the path and advice, if the server cannot listen. */
+/** Serves the endpoints on a Unix socket. @throws {Error} with the path and advice, if the server cannot listen. */
 export function startSocketEndpoints(path: string, parts: LeaderEndpointsParts) {
   const isLocal = () => true;
   return serveEndpoints((server) => listenOnSocket(server, path), isLocal, parts);

@@ -30,7 +30,7 @@ export async function runParticipant(
   host: Host,
 ): Promise<number> {
   const isWrapper = command.length > 0;
-  // The command uses the standard output, so logs must not.
+  // The command uses the standard output, so the wrapper writes its logs to the standard error.
   const destination = isWrapper ? host.stderr : host.stdout;
   const logger = createLogger({ level: settings.logLevel, clock: host.clock, destination });
   const participation = participationOf(lease, settings, host, logger);

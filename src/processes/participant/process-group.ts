@@ -59,8 +59,8 @@ const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
 
 /**
  * Starts a process in its own group, so that this program can end all processes of the command together. The new
- * process executes `command` only after a call of `release()`. If there is no shell, it executes `command` at once, and
- * emits an error if it cannot.
+ * process executes `command` only after a call of `release()`. If there is no shell, the process executes `command` at
+ * once; if the command cannot start, `child` emits `error`.
  * @throws {Error} with the errno `code`, if there is a shell, but the program does not exist or is not executable.
  */
 export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
@@ -90,7 +90,7 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
  * The shell script of the guard. Each line of its input contains the seconds until the next deadline, or `end`. The
  * script kills the process group at the deadline, or when its input is closed. Without the command `timeout` (part of
  * coreutils and BusyBox), it ignores the deadlines. The script waits for the processes that it starts, because process
- * 1 of a container may not reap them.
+ * 1 of a container may never reap them.
  */
 const GUARD_SCRIPT = `group=$1 seconds=$2
 if timeout -s KILL 9 true; then can_wait=1; fi
