@@ -74,7 +74,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
   const assets = loadAssets();
   let broadcast: Broadcast | undefined;
   let api: StateMessage['api'] = 'unknown';
-  /** The last reported interruption: its start on the monotonic clock (`since`), and in Unix time in ms (`at`). */
+  /** The start of the last reported interruption of a watch: `since` is an instant, `at` is Unix time in ms. */
   let blind: { readonly since: Instant; readonly at: number } | undefined;
 
   function sight(controller: WatchedCoordinator['controller']) {

@@ -46,8 +46,8 @@ export interface StateMessage {
   /** Whether the replica has read all Leases and LeaseCandidates at least once. */
   readonly hasSynced: boolean;
   /**
-   * Since when a watch of the replica has been interrupted, so that the replica misses changes. Absent if no watch has
-   * been interrupted for 3 s, and until `hasSynced` is true.
+   * When a watch of the replica was interrupted. The replica misses changes until it restarts the watch. Absent while
+   * all watches work, during the first 3 s of an interruption, and until `hasSynced` is true.
    */
   readonly blindSince?: number | undefined;
 }
@@ -82,7 +82,7 @@ export interface CandidateEntry
   readonly binary?: string | undefined;
   readonly emulation?: string | undefined;
   readonly priorityUntil?: number | undefined;
-  /** Why this candidate is not the best one: a word that `losses` explains. Absent for the best candidate. */
+  /** Why this candidate is not the best one: a key of `HelloMessage.losses`. Absent for the best candidate. */
   readonly lostBy?: string | undefined;
   readonly renewedAt: number;
 }
@@ -109,7 +109,7 @@ export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
   return Number(clock.wallTime() / 1000n);
 }
 
-/** JSON with at most this number of characters may contain long texts: it is small anyway. */
+/** Maximum number of characters in a small message. A small message may contain long texts. */
 const LARGE = 4 * 1024;
 
 /**

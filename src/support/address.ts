@@ -17,7 +17,7 @@ export function withoutCredentials(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//');
 }
 
-/** Top-level domains that a website cannot register. Hosts of the cluster, machine or local network use them. */
+/** Top-level domains for hosts of the cluster, machine or local network. A public website has no name in them. */
 const PRIVATE_DOMAINS = ['localhost', 'svc', 'local', 'internal'];
 
 /**

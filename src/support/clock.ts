@@ -68,7 +68,7 @@ export class InterruptibleSleep {
     this.#clock = clock;
   }
 
-  /** Resolves at `instant`; earlier if `interrupt` is called, or was called after the last sleep. */
+  /** Waits until `instant` or a call of `interrupt`. Does not wait if `interrupt` was called since the last pause. */
   async until(instant: Instant): Promise<void> {
     await within(this.#clock, Math.ceil(instant - this.#clock.now()), this.#interruption.promise);
     this.#interruption = Promise.withResolvers();
@@ -80,8 +80,8 @@ export class InterruptibleSleep {
 }
 
 /**
- * After a renewal, no other candidate can lead for this share of the Lease's duration. The holder measures the time on
- * its own clock, from the moment when it sent the renewal. This clock may run 5 % slow, and the coordinator's clock 5 %
- * fast. Then 0.95 / 1.05 = 0.905 of the duration is safe.
+ * After a renewal, no candidate except the holder can lead during this share of the Lease's duration. The holder
+ * measures the time on its own clock, from the moment when it sent the renewal. This clock may run 5 % slow, and the
+ * coordinator's clock 5 % fast. Then 0.95 / 1.05 = 0.905 of the duration is safe.
  */
 export const SAFE_SHARE = 0.9;

@@ -19,7 +19,7 @@ const ANNOUNCE_MS = 800;
 
 /** The data of one connection. @typedef {{ leases: LeaseList, elections: ElectionEntry[], isComplete: boolean }} Copy */
 
-/** The shown data, the newest election first. @type {Copy} */
+/** The data that the page shows. `elections` begins with the newest one. @type {Copy} */
 let known = { leases: new LeaseList(), elections: [], isComplete: false };
 /** The data that the latest connection has sent so far. Replaces `known` when complete, or if `known` is empty. */
 let arriving = known;
@@ -117,7 +117,7 @@ setInterval(plan, 1000);
 function searchAnew() {
   grid.toTop();
   plan();
-  // A screen reader announces the number of results only after a search, and not when the cluster changes the number.
+  // Screen readers announce each change of `found`, so only a search changes it. Other updates change only `count`.
   const found = find('found');
   setText(found, '');
   clearTimeout(announcement);
