@@ -71,7 +71,7 @@ export class DueKeys {
     this.#timer = undefined;
   }
 
-  /** Sets the timer for the earliest deadline. If this deadline is removed later, the timer finds no due key. */
+  /** Sets the timer for the earliest deadline. If that deadline is removed, the timer fires and finds no due key. */
   #arm(): void {
     const { clock } = this.#options;
     const at = this.#later.earliest;

@@ -59,7 +59,7 @@ export class Slices {
 
 /** Longest time in milliseconds for which small tasks, one after the other, may block the event loop. */
 const MAX_TURN_MS = 10;
-/** A longer pause between two tasks, in ms, gives other work time to run. The next task then begins a new series. */
+/** After a pause longer than this time, in ms, the next task begins a new series: other work has had time to run. */
 const PAUSE_MS = 1;
 
 /** Prevents a long series of small tasks from blocking the event loop. */

@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { dirname } from 'node:path';
 
 /**
- * Writes a file that only its owner may read, atomically. Does nothing if a private file already has this text, so that
- * a program can restart on a full disk.
+ * Atomically writes a file that only its owner may read. Does nothing if the file is already private and has this text,
+ * so that a program can restart on a full disk.
  */
 export function writePrivateFile(file: string, text: string): void {
   if (holds(file, text)) return;

@@ -61,8 +61,8 @@ const HARMFUL_IN_JSON = new RegExp(HARMFUL.source.replace('\\p{Cc}', '\\x7f-\\x9
 
 /**
  * Makes text from the cluster safe to show on one line. Such text, for example a holderIdentity, may contain any
- * character. Escapes control characters as kubectl does: the escape character becomes `^[`. Escapes other unsafe
- * characters by their number: `\u202e`.
+ * character. Writes ASCII control characters with a caret: the escape character becomes `^[`, as in kubectl. Escapes
+ * other unsafe characters by their number: `\u202e`.
  */
 export function printable(text: string): string {
   return text.replace(HARMFUL, (character) => {
@@ -80,7 +80,7 @@ export function printableLines(text: string, maxLength: number): string {
   return shortened(text.split('\n').map(printable).join('\n'), maxLength);
 }
 
-/** Escapes the unsafe characters in JSON text, so that the parsed value stays the same. */
+/** Escapes the unsafe characters in JSON text by their number: `\u202e`. The parsed value stays the same. */
 export function printableJson(json: string): string {
   return json.replace(HARMFUL_IN_JSON, numbered);
 }

@@ -93,7 +93,7 @@ const SURVEY_AGE_MS = 1000;
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** When a survey first found a Lease without a leader. Kept only if this process missed the loss of the leader. */
+  /** The times at which a survey first found each Lease without a leader. Only for Leases whose `since` is unknown. */
   let foundUnled = new Map<string, Instant>();
 
   const current = sharedWhileRunning(async () => {

@@ -27,7 +27,7 @@ export const electionResults = {
 
 export type ElectionResult = keyof typeof electionResults;
 
-/** Returns the result of the election if the writes of this decision succeed; undefined if they end no election. */
+/** Returns the result of the election after the writes of this decision; undefined if they end no election. */
 export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
   const grant = grantOf(decision);
   if (grant) return grant.revises ? 'revised' : 'granted';
@@ -114,8 +114,8 @@ function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
 }
 
 /**
- * Returns since when an election has been needed and possible. Returns `at` if an election was not possible before, or
- * if there was no earlier decision.
+ * Returns the time since which an election has been needed and possible. Returns `at` if an election was not possible
+ * before, or if there was no earlier decision.
  */
 function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);

@@ -12,7 +12,7 @@ export interface ScrapeSources {
   };
   /** Surveys the Leases. `known` is the redundancy that the last survey returned. */
   readonly survey?: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>;
-  /** Each watch of the resource has a time of its last data. Returns the earliest; undefined until all have one. */
+  /** Returns the time of the last data of the most silent watch; undefined until every watch has received data. */
   readonly lastHeard?: (resource: WatchedResource) => Instant | undefined;
   /** Number of locks that other coordinators hold in other namespaces. */
   readonly otherLocks?: () => number;

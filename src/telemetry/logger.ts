@@ -31,7 +31,7 @@ const LEFT_OUT = 'Left out lines of which there were too many';
 
 /** Creates the root logger. Unless the level is debug, {@link createLogBudget} limits the number of lines. */
 export function createLogger(options: LoggerOptions): RootLogger {
-  // Write synchronously, so that the last lines before a crash are not lost.
+  // pino flushes its destination when the process exits. SIGKILL may lose the last lines.
   const { level, destination = pino.destination(1) } = options;
   const budget =
     'clock' in options && level !== 'debug'
