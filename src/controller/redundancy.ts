@@ -67,8 +67,9 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
 }
 
 /**
- * Yields each life that overlapped with another life for at least OVERLAP_MS, if its uid is in `unknown`. There may be
- * thousands of lives, so this function does not compare every pair.
+ * Yields each life whose uid is in `unknown`, if another candidate existed during the last OVERLAP_MS of this life. A
+ * candidate counts as existing until HEARD_WITHIN_MS after its last renewal. There may be thousands of lives, so this
+ * function does not compare every pair.
  */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = lives.toSorted((a, b) => b.heardAt - a.heardAt);

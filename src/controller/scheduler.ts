@@ -60,7 +60,10 @@ interface Pending {
 
 /** If the decision of a Lease is older than this when the Lease gets a slot, the scheduler decides again. In ms. */
 const PENDING_VALID_MS = 250;
-/** A Lease whose actions can wait is queued as if its wait began this much later, in ms. See `neededSince`. */
+/**
+ * A first election, or a round of pings to silent candidates, is queued as if it had begun to wait this much later, in
+ * ms: a Lease that has lost its leader comes first.
+ */
 const FIRST_ELECTION_MS = 10_000;
 /** Renewals postpone a decision for at most this time, in ms: if the wall clock jumps, a priority may end earlier. */
 const LONGEST_REST_MS = 60_000;

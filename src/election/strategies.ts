@@ -139,7 +139,10 @@ export function versionOf(candidate: LeaseCandidate, which: Which): SemVer | und
   return versions[which];
 }
 
-/** Returns the first `most` items in sorted order. The sort is stable and takes little more than one pass. */
+/**
+ * Sorts the items, and returns at most `most` of them, the first ones. The sort is stable, and takes little more than
+ * one pass.
+ */
 export function firstOf<T>(items: Iterable<T>, most: number, compare: (a: T, b: T) => number): readonly T[] {
   const found: T[] = [];
   let last: T | undefined;

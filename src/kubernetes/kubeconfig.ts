@@ -10,7 +10,7 @@ import { type Cluster, type ClusterConfig, type Context, StaticConfig, type User
 import { type Kubeconfig, parseKubeconfig } from './kubeconfig-file.ts';
 
 export interface KubeConfigSource {
-  /** The path of a kubeconfig. If it is set, the other sources are not read. */
+  /** The path of a kubeconfig. If set, $KUBECONFIG, the service account of the pod and ~/.kube/config are not used. */
   readonly kubeconfig?: string | undefined;
   /** The context to use instead of the current context of the file. */
   readonly context?: string | undefined;

@@ -119,7 +119,6 @@ export class Reflector<T> {
     this.#share = new EventLoopShare(options.clock);
   }
 
-  /** Returns all objects in the store. */
   objects(): IterableIterator<T> {
     return this.#store.values();
   }

@@ -96,7 +96,8 @@ const settings = {
       default: '',
     }),
     healthListen: option('health-listen', listenAddress, {
-      description: 'serve /livez, /readyz and /metrics there; /readyz returns 200 after the candidate is published',
+      description:
+        'serve /livez, /readyz and /metrics there; /readyz returns 200 after the candidate is published',
       default: 'off',
     }),
   }),

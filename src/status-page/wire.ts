@@ -18,7 +18,7 @@ export interface Messages {
   readonly complete: { readonly leases: number };
   /** Sent at the start, and after 10 s without another message. `now` is the current time of the replica. */
   readonly beat: { readonly now: number };
-  /** The only message of a stream that the replica refuses, because too many pages are open. */
+  /** If too many pages are open, the replica refuses a new stream. This message is then the only one of the stream. */
   readonly refused: { readonly why: string };
 }
 

@@ -156,8 +156,8 @@ export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources
 }
 
 /**
- * Registers gauges with one series per Lease. They are off by default, because the number of series grows with the
- * cluster. A Lease without candidates has no series.
+ * Registers gauges that have series of their own for each Lease. They are off by default, because the number of series
+ * grows with the cluster. A Lease without candidates has no series.
  */
 export function registerLeaseMetrics(
   registry: Registry,

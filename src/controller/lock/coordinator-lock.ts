@@ -309,7 +309,7 @@ export class CoordinatorLock {
   }
 }
 
-/** Runs `work`. After a conflict, runs `work` once more at once: `work` then reads the changed Lease. */
+/** Runs `work`. After a conflict, runs `work` a second time without a delay: `work` then reads the changed Lease. */
 async function againAfterConflict<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
