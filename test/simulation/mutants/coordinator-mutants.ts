@@ -136,7 +136,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'assumes that a leader is awake when the built-in has granted its Lease to another candidate',
     [
       'election/observe-lease.ts',
-      'if (!isAsGranted) next = withUnseenHolder(next, lease, at, isOwnGrant);',
+      'next = withUnseenHolder(next, lease, at, isOwnGrant);',
       'if (lease.acquireTime !== lease.renewTime && !isSameHolder) next = { ...next, beliefs: next.beliefs.map((one) => ({ ...one, isParticipant: true })) };',
     ],
   ),
