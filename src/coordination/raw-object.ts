@@ -53,7 +53,7 @@ export function textField(fields: JsonObject, name: string): string | undefined 
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns an int32 field; undefined for anything else. All integers that this project reads are int32. */
+/** Returns an int32 field; undefined for anything else. */
 export function integerField(fields: JsonObject, name: string): number | undefined {
   const value = fields[name];
   return typeof value === 'number' && (value | 0) === value ? value : undefined;

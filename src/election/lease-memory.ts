@@ -297,7 +297,8 @@ export function withLapse(
 function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: Instant) {
   const { lapses, lapsesOfLease } = memory;
   const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
-  // One lapse holds a late holder back: after its replacement, it must not soon replace its successor.
+  // A single lapse is enough to hold back a late holder. Otherwise, the late holder could soon replace the candidate
+  // that has replaced it.
   const isEnough = revises === 'holderLate' || undefined;
   const own = withLapse(lapses.get(former) ?? NO_ATTEMPTS, memory, at, isEnough);
   return {

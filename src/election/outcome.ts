@@ -152,8 +152,8 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
   // One candidate for each different ordered list, and the first elements of the lists.
   const lists = new Map<string, LeaseCandidate>();
   const firsts = new Set<string>();
-  // `highest`: the highest binaryVersion of the candidates that ask for one strategy, instead of a list. `named`: for
-  // each strategy that candidates with this version ask for, one of these candidates.
+  // `highest`: the highest binaryVersion of the candidates that ask for a single strategy, not for a list. `named`: each
+  // strategy for which candidates with this version ask, with one of the candidates that ask for it.
   let highest: SemVer | undefined;
   let highestText: string | undefined;
   let named = new Map<string, LeaseCandidate>();

@@ -37,8 +37,8 @@ const settings = {
       description: "the certificate's private key in PEM",
       defaultNote: 'generated, and kept in the data directory',
     }),
-    // Without a version of coordination.k8s.io, the server drops the fields strategy and preferredHolder of Leases, as
-    // kube-apiserver does when its feature gate is off.
+    // If this option names no LeaseCandidate version of coordination.k8s.io, the server drops the fields strategy and
+    // preferredHolder of Leases, as kube-apiserver does when its feature gate is off.
     leaseCandidateVersions: option('leasecandidate-versions', versions, {
       description:
         'versions of LeaseCandidate to serve; without a version of coordination.k8s.io, as with the feature gate off; "none" serves none',

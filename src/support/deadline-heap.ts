@@ -20,7 +20,7 @@ export class DeadlineHeap {
     return this.#entries.get(key)?.at;
   }
 
-  /** Sets the deadline of `key`. Replaces an earlier deadline. */
+  /** Sets the deadline of `key`. If `key` already has a deadline, replaces it. */
   set(key: string, at: Instant): void {
     this.delete(key);
     const entry = { key, at, order: this.#order++, position: this.#heap.length };

@@ -16,7 +16,10 @@ interface EventRecorderParts {
   /** The host name of this replica. Each Event contains it as the host of its `source`. */
   readonly host: string;
   readonly onEnd: (result: EventResult) => void;
-  /** Called for each failed write, unless the recorder stops or the namespace is deleted. The write is not retried. */
+  /**
+   * Called for each failed write, unless `stop` has aborted the write or the namespace is deleted. The write is not
+   * retried.
+   */
   readonly onFailure: (error: unknown) => void;
 }
 

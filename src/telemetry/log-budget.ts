@@ -11,7 +11,7 @@ const RATE = { burst: 20, perSecond: 1 };
 
 /**
  * A namespace is quiet for a message if no line with this message and this namespace was written for this time, in
- * milliseconds. Lines about quiet namespaces may use a second budget.
+ * milliseconds. Lines about quiet namespaces may use another budget.
  */
 const QUIET_NAMESPACE_MS = 60_000;
 
@@ -25,8 +25,8 @@ const MAX_MESSAGES = 100;
 const OTHERS = 'other messages';
 
 /**
- * Limits log lines: each message may be written 20 times at once, and then once a second. For each message, namespaces
- * that were quiet for a minute share a second budget, so that one namespace does not use up the lines of all others.
+ * Limits log lines: each message may be written 20 times at once, and then once a second. Each message has another
+ * budget for namespaces that were quiet for a minute, so that one namespace does not use up the lines of all others.
  * @param tell is called ten seconds after the first dropped line, and again after further dropped lines. The caller
  * must not limit the line that `tell` writes.
  */
