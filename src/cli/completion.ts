@@ -44,7 +44,7 @@ export function completionLines(words: readonly string[], program: Command): str
   return lines(typed, command.registeredArguments[rest.length]?.argChoices);
 }
 
-/** The first argument with which a completion script calls this program. kubectl calls its plugins in the same way. */
+/** The first argument with which a completion script calls this program. */
 export const COMPLETE = '__complete';
 
 export const NAME = 'coordinated-leader-election';

@@ -60,7 +60,9 @@ export interface LeaseMemory {
   readonly grantOnItsWay: Grant | undefined;
   /** Our grant that was in flight when the Lease changed. The server may still refuse it. */
   readonly supposedGrant: SupposedGrant | undefined;
-  /** Our grants whose answers were lost. Until this process sees the Lease again, their holders may renew it. */
+  /**
+   * Our grants whose answers were lost. If the server has written such a grant, its holder may renew the Lease unseen.
+   */
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant, while its holder has not renewed it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;

@@ -8,7 +8,10 @@ import { isKubernetesObject, type KubernetesObject } from './objects.ts';
 import { assertNotRestored, decideRecovery } from './recovery.ts';
 import { ObjectStore, type StoreChange } from './store.ts';
 
-/** A change of an object. The handler gets changes in the server's order. The store already contains the change. */
+/**
+ * A change of an object. The store already contains the change. Changes from a watch come in the order of the server,
+ * and changes from a list in the order of the list, deletions last.
+ */
 export interface ReflectorEvent<T> extends StoreChange<T> {
   /** True if the event comes from the first list. The object may then have changed long before this event. */
   readonly initial: boolean;

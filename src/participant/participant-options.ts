@@ -102,6 +102,6 @@ export interface ParticipantState {
    * `following`: at all other times.
    */
   readonly role: 'following' | 'leading' | 'ending';
-  /** False from a call of `withdraw` until a call of `stand`: the participant is not a candidate in this time. */
+  /** False from a call of `withdraw` until a call of `stand`. A participant that leads first ends its term. */
   readonly isStanding: boolean;
 }
