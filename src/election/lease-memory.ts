@@ -26,11 +26,11 @@ export interface HolderRecord
    * which this process saw the previous record; undefined if there was none.
    */
   readonly acquiredAfter?: Instant | undefined;
-  /** Set when we grant the Lease to another candidate because this holder has provably ended (rule 17). */
+  /** Set when we send a grant because there is proof that this holder has ended (rule 17). */
   readonly hasEnded?: true;
 }
 
-/** A holder that a note asks to yield. `since`: when we first saw the note. `renewTime`: the Lease's at that time. */
+/** A holder that a note asks to yield. `since`: when we first saw the note. `renewTime`: the Lease's renewTime then. */
 export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
@@ -50,13 +50,13 @@ export interface LeaseMemory {
   readonly wasHeld: boolean;
   /** The preferredHolder for which the last holder released the Lease. Kept until the Lease has a holder again. */
   readonly yieldedTo: string | undefined;
-  /** The beliefs of holders that may have led (rule 8). {@link allBeliefs} adds beliefs from unanswered grants. */
+  /** The beliefs of holders that may have led (rule 8). {@link allBeliefs} adds beliefs of supposed and lost grants. */
   readonly beliefs: Beliefs;
   /** The last known duration of a holder, at least 15 s, in ms. Assumed for holders whose duration is unknown. */
   readonly usualDurationMs: number;
   /** When each holder last released the Lease, oldest first. At most 100, each kept for two hours (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
-  /** Our grant in flight: the server's answer or the watch will show whether it was written. */
+  /** Our last grant, until the server's answer or the watch shows whether the server wrote it. */
   readonly grantOnItsWay: Grant | undefined;
   /** Our grant that was in flight when the Lease changed. The server may still refuse it. */
   readonly supposedGrant: SupposedGrant | undefined;
@@ -150,7 +150,7 @@ export const noMemory: LeaseMemory = {
   askingSince: undefined,
 };
 
-/** Returns the beliefs of all holders that may have led (rule 8), including the holders of unanswered grants. */
+/** Returns the beliefs of all holders that may have led (rule 8), including the holders of supposed and lost grants. */
 export function allBeliefs(memory: LeaseMemory): Beliefs {
   let all = withSupposed(memory);
   for (const { belief } of memory.lostGrants) all = withMore(all, belief);

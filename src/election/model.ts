@@ -18,7 +18,7 @@ export interface PodReference {
 export interface Priority {
   /** A candidate with a higher value is better. 0 if no priority is set. */
   readonly value: number;
-  /** When the priority ends by the coordinator's wall clock, and the value after that; undefined if it never ends. */
+  /** When the priority ends (coordinator's wall clock), and the value after that; undefined if it never ends. */
   readonly end: { readonly at: MicroTime; readonly afterwards: number } | undefined;
   /** The invalid priority annotation, as `name: "value"`; undefined if there is none (rule 16). */
   readonly unreadable: string | undefined;
@@ -45,7 +45,7 @@ export interface LeaseCandidate {
   readonly pingTime: MicroTime | undefined;
   /** The Pod in the candidate's ownerReferences. */
   readonly pod?: PodReference;
-  /** The name of the container in `pod` that runs the leading program, from this project's annotation (rule 17). */
+  /** The name of the container in the candidate's Pod that runs the leading program, from our annotation (rule 17). */
   readonly leadingContainer?: string;
 }
 
@@ -67,7 +67,7 @@ export interface Lease {
   /** True if a coordinator of this project set `preferredHolder`: it owns the field, or the value is from a note. */
   readonly isPreferredHolderOurs: boolean;
   readonly strategy: string | undefined;
-  /** This project's annotations. A note counts only if the field of the same name is not set (rule 14). */
+  /** A note counts only if the API field of the same name is not set (rule 14). */
   readonly notes?: LeaseNotes | undefined;
   /** True if `preferredHolder` comes from a note. client-go's elector does not read notes. */
   readonly isPreferredHolderNoted?: boolean;
@@ -100,7 +100,7 @@ export interface Lease {
 export interface ElectionSettings {
   /** Maximum time for the answer to a ping, in milliseconds. */
   readonly electionDurationMs: number;
-  /** leaseDurationSeconds of a grant. Also the default for a held Lease without a duration. */
+  /** Minimum leaseDurationSeconds of a grant. Also the assumed duration of a Lease that has none. */
   readonly leaseDurationSeconds: number;
   /** Maximum wait of a first election for more candidates, in milliseconds (rule 6). 0 or absent: no wait. */
   readonly settleMs?: number;
