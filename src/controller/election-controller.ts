@@ -97,7 +97,7 @@ export class ElectionController {
       mayWrite: parts.mayWrite,
       observe,
       // Make no decision before the first lists and the take-over have ended: until then, the cache may be incomplete
-      // or outdated. Afterwards, the controller enqueues all Leases.
+      // or outdated. Afterwards, `#enqueueAll` enqueues every Lease that may need a decision.
       isCached: (key) => this.knows(splitLeaseKey(key).namespace) && !this.#takeOver.isPending,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
     });
@@ -141,8 +141,8 @@ export class ElectionController {
   }
 
   /**
-   * Whether all objects of at least one namespace are cached, and this replica has not just lost a source of
-   * candidates. If not, this replica leaves the lock to other replicas (rule 10).
+   * Whether all Leases and candidates of at least one namespace are cached, and this replica has not just lost a source
+   * of candidates. If not, this replica leaves the lock to other replicas (rule 10).
    */
   canElect(): boolean {
     const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));
@@ -218,7 +218,7 @@ export class ElectionController {
       this.#known.add(namespace);
       this.#records.seeBeginning(this.#records.hasLock() ? 'firstList' : 'firstEver', namespace, this.#now());
     }
-    // Without the lock, enqueue nothing now: when this process becomes the coordinator, it enqueues all Leases.
+    // Without the lock, enqueue nothing now: this process calls `#enqueueAll` when it becomes the coordinator.
     if (this.#parts.mayWrite()) this.#enqueueAll();
     this.#parts.onCanElectChange?.();
   }
@@ -269,7 +269,7 @@ export class ElectionController {
       this.#records.hasCandidates(key) ||
       object.isPreferredHolderOurs ||
       (!isRenewal && this.#records.isAskingForEvidence(key));
-    // Skip the Leases of the first list: `#enqueueAll` adds them when the first lists are complete.
+    // Skip the Leases of the first list: the process cannot decide yet, and `#enqueueAll` adds these Leases later.
     if (isRelevant && !isRoutine && !initial) this.scheduler.add(key);
   }
 

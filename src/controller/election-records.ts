@@ -29,8 +29,8 @@ export class ElectionRecords {
   /** Candidates that take no part in elections, because another candidate for the Lease has the same name (rule 13). */
   readonly #twins = new Map<LeaseKey, Map<string, ObservedCandidate>>();
   /**
-   * For each source that the server no longer serves: until this time, this process assumes that candidates of the
-   * source exist, although it cannot see them (rule 13).
+   * Maps a source that the server no longer serves to a time. Until this time, this process assumes that the candidates
+   * of the source still exist (rule 13).
    */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
@@ -39,7 +39,7 @@ export class ElectionRecords {
 
   /** The Leases with a candidate in a Pod, by the Pod's uid (rule 17). */
   readonly #leasesOfPods = new Map<string, Set<LeaseKey>>();
-  /** The Leases that ask for crash evidence about a plain elector, by the host in the holder's identity (rule 17). */
+  /** The Leases for which an annotation asks for crash evidence, by the host in the holder's identity (rule 17). */
   readonly #leasesOfHosts = new Map<string, Set<LeaseKey>>();
   /** The hosts in {@link #leasesOfHosts}, by Lease. */
   readonly #hosts = new Map<LeaseKey, string>();
@@ -154,7 +154,7 @@ export class ElectionRecords {
     for (const host of hostnamesOf(pod)) yield* this.#leasesOfHosts.get(host) ?? [];
   }
 
-  /** The Leases that ask for crash evidence about the plain elector that holds them (rule 17). */
+  /** The Leases for which an annotation asks for crash evidence, if the holder's identity contains a host (rule 17). */
   leasesAskingForEvidence(): IterableIterator<LeaseKey> {
     return this.#hosts.keys();
   }
@@ -289,7 +289,7 @@ export class ElectionRecords {
     }
   }
 
-  /** Drops due memories. The memory of a gone Lease is due when no former holder can lead or release it (rule 8). */
+  /** Drops the memories of gone Leases. Keeps a memory while a former holder can lead or release the Lease (rule 8). */
   #forgetIfGone(key: LeaseKey, now: Now): void {
     let due = this.#deletedLeases.popDue(now.monotonic);
     for (; due !== undefined; due = this.#deletedLeases.popDue(now.monotonic)) {

@@ -28,14 +28,14 @@ const TERMINATION_GRACE_PERIOD_MS = 30_000;
 /** A Lease that has candidates but no valid holder. */
 export interface UnledLease {
   readonly key: LeaseKey;
-  /** When this process saw the Lease lose its holder; undefined if it did not see that. */
+  /** The time since which the Lease counts as unled; undefined if this time is unknown. */
   readonly since: Instant | undefined;
 }
 
 /** Totals over all Leases that have candidates. */
 export interface ElectionsSurvey {
   readonly leases: number;
-  /** Leases without a leader, except Leases whose candidates have all shut down. */
+  /** Leases without a valid holder, except Leases whose candidates have all shut down. */
   readonly unled: readonly UnledLease[];
   /** Number of Leases without a possible successor of the holder, because redundant candidates stopped answering. */
   readonly withoutSuccessor: number;

@@ -207,7 +207,7 @@ export class CoordinatorLock {
   }
 
   /**
-   * Stops acting. Releases the lock, unless a write may still be in flight: the next attempt then releases the lock.
+   * Stops acting, and releases the lock. While a write may still be in flight, leaves the release to a later attempt.
    * Returns the time of the next attempt.
    */
   async #letGo(): Promise<Instant> {
@@ -243,7 +243,7 @@ export class CoordinatorLock {
     try {
       return await answer;
     } catch (error) {
-      // The server may or may not have applied the write, so read the Lease again before the next write.
+      // The server may have applied a write that failed here, so read the Lease again before the next write.
       this.#fresh = false;
       this.#options.onEvent?.({ kind: 'callFailed', call, error });
       throw error;
