@@ -18,8 +18,8 @@ interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'>
 
 /**
  * After a replica has lost a source of candidates, it leaves the lock to other replicas for this time, in ms: a replica
- * at another API server may still have all sources. The time must be longer than 13.5 s, because a holder that cannot
- * elect may take this long to release the lock.
+ * at another API server may still have all sources. The time must be longer than 13.5 s: if the replica without
+ * the source holds the lock, the release of the lock may take 13.5 s.
  */
 const YIELD_LOCK_MS = 20_000;
 
@@ -64,7 +64,7 @@ export class CandidateSourcesWatch {
     if (event.type !== 'notServed' || this.#all.every(({ isNotServed }) => isNotServed)) observe(event);
   }
 
-  /** The watched versions; empty while no source is served. */
+  /** The watched versions, at most one for each source. */
   get apiVersions(): readonly CandidateApiVersion[] {
     return this.#all.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
   }

@@ -49,8 +49,8 @@ type Known = Pick<ElectionInput, 'memory' | 'candidates' | 'settings'>;
 
 /**
  * Returns a function that applies `record` to the memory of a Lease, and to the observation of an action's candidate.
- * The function does nothing if the records no longer contain the Lease. If the watch shows the written Lease later, the
- * coordinator treats the write as a write by another client.
+ * If the records no longer contain the Lease, the function does nothing. If the watch shows the write after that, the
+ * coordinator treats this write as a write by another client.
  */
 function inRecords<Rest extends readonly unknown[]>(
   record: (known: Known, action: Action, ...rest: Rest) => Known,
@@ -86,14 +86,14 @@ interface Closed {
 }
 
 const OPEN: Closed = { awaited: undefined, failures: 0, retryAt: Number.NEGATIVE_INFINITY };
-/** Maximum wait until the watch shows a write, in ms. After that, an outdated decision is better than no decision. */
+/** Maximum wait until the watch shows a write, in ms. After this time, decisions may rely on an outdated cache. */
 const EXPECTATION_MS = 10_000;
 const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 
 /**
  * Blocks writes to a Lease or candidate during the backoff after failures, and until the cache shows the result of the
- * last write (rule 8). A blocked Lease gets no decisions. After a success or a conflict, the object has another
- * resourceVersion than the one that the write named, so the gate waits until the cache shows another one.
+ * last write (rule 8). A blocked Lease gets no decisions. If a write changed the object, or failed with a conflict, the
+ * object has another resourceVersion than the one in the write. The gate waits until the cache shows another one.
  */
 export class WriteGate {
   readonly #clock: Clock;
@@ -106,7 +106,7 @@ export class WriteGate {
     this.#records = records;
   }
 
-  /** Number of objects that must not be written, or whose last write failed. */
+  /** Number of objects that the gate stores. Some of these objects are no longer blocked. */
   get size(): number {
     return this.#closed.values().reduce((total, byUid) => total + byUid.size, 0);
   }
@@ -126,7 +126,7 @@ export class WriteGate {
     return awaited;
   }
 
-  /** Call this after a success or a conflict: the object then has another resourceVersion than `baseVersion`. */
+  /** Call this after a write that changed the object, or after a conflict: `baseVersion` is then outdated. */
   expectChange(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer, baseVersion?: string): void {
     if (this.#isOvertaken(key, object, answered)) return;
     const until = this.#clock.now() + EXPECTATION_MS;

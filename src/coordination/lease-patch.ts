@@ -10,7 +10,7 @@ import { FENCE } from '../election/model.ts';
 import { NOTES } from './lease.ts';
 import { formatMicroTime } from './micro-time.ts';
 
-/** The body of a write: a JSON object, or a merge patch for an existing object. */
+/** The body of a write: a new object, or a merge patch for an existing object. */
 export type RequestBody = Readonly<Record<string, unknown>>;
 
 export function newLease(

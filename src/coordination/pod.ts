@@ -27,7 +27,7 @@ export function decodePod(object: KubernetesObject): Pod {
   const statuses = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'].flatMap(
     (name) => objectsIn(status, name),
   );
-  // A restartable init container runs at the same time as the other containers.
+  // Include restartable init containers: they run at the same time as the other containers.
   const sidecars = objectsIn(spec, 'initContainers').filter(
     ({ restartPolicy }) => restartPolicy === 'Always',
   );
