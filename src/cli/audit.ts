@@ -122,7 +122,7 @@ function styleOf({ findings: [worst] }: LeaseAudit): Style {
 /** The text in the column FOUND BY if the audit found no Pod (`-`), or could not list Pods (`?`). */
 const NOT_FOUND: Readonly<Partial<Record<Sureness, string>>> = { none: '-', unknown: '?' };
 
-/** Returns the Pod and container of the holder, or else its identity. Adds the state unless the Lease is held. */
+/** Returns the holder's Pod and container. If no Pod is known, returns the identity. Adds any state except `held`. */
 function holderText({ namespace, holder, state, pod }: LeaseAudit): string {
   if (holder === '') return NONE;
   const note = state === 'held' ? '' : ` (${state})`;
@@ -136,7 +136,7 @@ function secondsText(seconds: number | undefined): string {
   return seconds === undefined ? '-' : shortSeconds(seconds);
 }
 
-/** Returns the interval between renewals. For a held Lease with too few renewals: a lower bound, such as `>30s`. */
+/** Returns the interval between renewals. If a watch saw no interval of a held Lease: a lower bound, such as `>30s`. */
 function renewsText(lease: LeaseAudit, watchedSeconds: number): string {
   const { state, renewsEverySeconds, renewedSecondsAgo = 0 } = lease;
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;

@@ -51,7 +51,7 @@ export async function withCluster<T>(
   }
 }
 
-/** Warns if this machine's clock differs from the server's. In this case, the output uses the server's clock. */
+/** Warns if this machine's clock differs too much from the server's. Then the output uses the server's clock. */
 export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
   const skew = skewOf(serverAheadMs);
   if (skew) stderr.write(`warning: ${skew.text}. This output uses the server's clock\n`);
@@ -63,7 +63,7 @@ export const NOT_SERVED =
 
 /**
  * Finds an election by the name of its Lease.
- * @throws {Error} if there is no such election. The message names other namespaces with such an election.
+ * @throws {Error} if the election does not exist. The message may name namespaces with an election of this name.
  */
 export async function findElection(
   leaseName: string,

@@ -34,7 +34,7 @@ export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
   });
 }
 
-/** Removes the priorities that `transfer` and `drain` have set. Resolves to an exit code. */
+/** Removes the priorities that `transfer` and `drain` have set on the selected candidates. Resolves to an exit code. */
 export function runUndrain(settings: UndrainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const request = requestOf(settings, connection, host);
@@ -44,7 +44,7 @@ export function runUndrain(settings: UndrainSettings, host: Host): Promise<numbe
   });
 }
 
-/** Returns the request of a move. With JSON or YAML output, its `tell` prints no progress. */
+/** Returns the request of a move. The function `tell` prints progress, unless the output is JSON or YAML. */
 function requestOf<S extends { output: string }>(settings: S, connection: ClusterConnection, host: Host) {
   const tell = (line: string) => {
     if (settings.output === 'table') host.stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);

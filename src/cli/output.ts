@@ -59,7 +59,7 @@ export function rowsFor<T>(columns: readonly Column<T>[], items: readonly T[]): 
 
 const GAP = '   ';
 
-/** Maximum characters of a cell. Enough for a hostname (63), `_` and a uuid (36). */
+/** Maximum characters of a cell, except in the last column. Enough for a hostname (63), `_` and a uuid (36). */
 const MAX_CELL_LENGTH = 100;
 
 const MAX_SENTENCE_LENGTH = 2000;

@@ -75,9 +75,9 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds a command if the arguments name none. Does not use Commander's default command, which would take a mistyped
- * command as its argument.
- * - With options: `demo` if one of the options exists only in `demo`, otherwise `run`.
+ * Adds a command if the arguments name none. Does not use Commander's default command: this default command would take
+ * a mistyped command as an argument.
+ * - With options (but not help or version): `demo` if one of the options exists only in `demo`, otherwise `run`.
  * - Without arguments: `run` in a pod or if an environment variable of `run` is set, otherwise `demo`. KUBECONFIG does
  *   not count, because its current context may be any cluster.
  */

@@ -45,7 +45,7 @@ export function showStatus(settings: StatusSettings, host: Host): Promise<number
 /** Maximum number of different priorities that one cell of the table shows. */
 const MAX_PRIORITIES = 3;
 
-/** Returns the titles, and a row for each Lease. With `hasTimes: false`, the rows contain no times. */
+/** Returns the titles, and a row for each Lease. With `hasTimes: false`, the rows contain no ages and no countdowns. */
 export function statusRows(
   statuses: readonly LeaseStatus[],
   { allNamespaces, output }: Pick<StatusSettings, 'allNamespaces' | 'output'>,
@@ -144,7 +144,7 @@ function hasPriority({ priorities }: LeaseStatus): boolean {
   return priorities.length > 0;
 }
 
-/** Returns the holder. If the holder does not lead, adds why. */
+/** Returns the holder. If the holder is not valid, adds why. */
 function holderText({ holder, holderNote }: LeaseStatus): string {
   if (holder === '') return NONE;
   return holderNote === undefined ? holder : `${holder} (${holderNote})`;

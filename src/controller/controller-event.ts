@@ -12,7 +12,7 @@ export type WatchedResource = 'leases' | 'leasecandidates';
 
 /** Events about Leases that wait for a decision or for a free slot, and about failed decisions. */
 type QueueEvent =
-  /** A due Lease waited for `waitedMs`. Then the scheduler took `workMs` to process it, perhaps without a decision. */
+  /** A due Lease waited `waitedMs` in the queue. The scheduler processed it in `workMs`, perhaps without a decision. */
   | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
   /** The scheduler starts to send requests of a decision. Before that, the Lease waited `waitedMs` for a free slot. */
   | { readonly type: 'sending'; readonly urgency: Urgency; readonly waitedMs: number }
@@ -47,7 +47,7 @@ export interface WriteEvent {
 }
 
 export type WatchEvent =
-  /** All LeaseCandidates that the API server serves in `apiVersion` are now cached. */
+  /** All LeaseCandidates of version `apiVersion` in the watched namespaces are now cached. */
   | { readonly type: 'synced'; readonly apiVersion: CandidateApiVersion }
   /** The API server no longer serves the watched version of LeaseCandidates. */
   | { readonly type: 'gone'; readonly apiVersion: CandidateApiVersion }

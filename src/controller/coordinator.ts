@@ -42,7 +42,7 @@ export interface CoordinatorSettings extends ElectionSettings {
 
 export interface CoordinatorParts {
   readonly clock: Clock;
-  /** Creates a client with at most this number of connections. The coordinator closes the client. */
+  /** Creates a client, which the coordinator closes. The maximum `connections` does not apply to lists and watches. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: CoordinatorSettings;
   readonly observe: ObserveController;
@@ -152,7 +152,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
   };
 }
 
-/** Interval of the requests that keep connections open, in ms: 10 s less than the client keeps an idle connection. */
+/** Interval of the requests that keep connections open, in ms: 10 s shorter than the idle timeout of a connection. */
 const KEEP_OPEN_INTERVAL_MS = KEEP_ALIVE_MS - 10_000;
 const KEEP_OPEN_REQUEST = {
   method: 'GET',
@@ -175,7 +175,7 @@ export async function keepConnectionsOpen(
   while (!signal.aborted) {
     // Send all requests at once: sequential requests would use the same connection.
     const uses = Array.from({ length: connections }, () => client.request({ ...KEEP_OPEN_REQUEST, signal }));
-    // Ignore errors: the same problem also makes writes and watches fail, and these report it.
+    // Ignore errors: a busy connection needs no such request, and writes and watches report all other problems.
     await Promise.allSettled(uses);
     await sleep(clock, KEEP_OPEN_INTERVAL_MS, signal);
   }
