@@ -81,8 +81,8 @@ const SHRINK_FACTOR = 0.75;
 const MIN_LIMIT = 8;
 
 /**
- * The share of the current limit that requests of each urgency may use, so that more urgent requests find a free slot.
- * Grants may always use the maximum of the limit: they are few, and Leases without a leader wait for them.
+ * A request starts only if all requests in flight together use less than this share of the current limit. A more urgent
+ * request then still finds a free slot. For grants, the maximum limit applies: Leases without a leader wait for them.
  */
 const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
   preference: 1,
@@ -201,7 +201,7 @@ export class RequestRoom {
     };
   }
 
-  /** Lets the Lease wait for a free slot for a request of this urgency. Replaces any earlier wait of the Lease. */
+  /** Makes the Lease wait for a free slot for a request of this urgency. A previous wait of the Lease ends. */
   wait(key: LeaseKey, urgency: Urgency, since: Instant): void {
     this.stopWaiting(key);
     this.#waiting.set(key, { urgency, since });

@@ -1,7 +1,7 @@
 import type { Reason } from '../election/decision.ts';
 import type { Lease, LeaseCandidate, Priority } from '../election/model.ts';
 
-/** After a decision with one of these reasons, renewals by the holder need no decision: the next one is scheduled. */
+/** After decisions with these reasons, renewals of the Lease need no decision: the next decision is scheduled. */
 export const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
 /** Whether the change is only a renewal by the holder: the other fields that decisions depend on are the same. */

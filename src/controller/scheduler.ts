@@ -18,7 +18,7 @@ export interface SchedulerParts extends Omit<SenderParts, 'gate' | 'write'> {
   /** Undefined in a dry run, which makes and reports decisions but writes nothing. */
   readonly write: SenderParts['write'] | undefined;
   readonly maxInFlight: number;
-  /** Whether the cache is complete and recent enough to decide. If not, the Lease is skipped until the next `add`. */
+  /** Whether the cache is complete and recent enough to decide. If not, the Lease is skipped until it is due again. */
   readonly isCached: (key: LeaseKey) => boolean;
   /** Lists all Leases or all candidates again, because the cache differs from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
@@ -65,7 +65,7 @@ const PENDING_VALID_MS = 250;
  * ms: a Lease that has lost its leader comes first.
  */
 const FIRST_ELECTION_MS = 10_000;
-/** Renewals postpone a decision for at most this time, in ms: if the wall clock jumps, a priority may end earlier. */
+/** Renewals postpone a decision by at most this time, in ms: the wall clock may jump past the end of a priority. */
 const LONGEST_REST_MS = 60_000;
 const RETRY = { initialMs: 5, maxMs: 60_000 };
 
@@ -240,7 +240,7 @@ export class Scheduler {
 
   /**
    * Makes a decision and sends its actions. Delays the decision while the Lease has no budget left, or while writes to
-   * the Lease are blocked (see {@link WriteGate}). Makes no decision while this replica may not write.
+   * the Lease are blocked (see {@link WriteGate}). Makes no decision while this replica must not write.
    */
   #decide(key: LeaseKey, entry: Entry): void {
     const { clock, records, mayWrite, observe } = this.#parts;
@@ -276,8 +276,8 @@ export class Scheduler {
   }
 
   /**
-   * No longer waits for the cache to show the last write. If the watch has missed this write, lists the objects again.
-   * If the write was to a Lease that is not in the cache, also records that its holder may lead unseen.
+   * Stops waiting for the cache to show the last write. If the watch has missed this write, lists the objects again. If
+   * the written object is a Lease that is not in the cache, also records that this Lease may have an unseen holder.
    */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;
@@ -336,7 +336,7 @@ export class Scheduler {
     entry.waitsSince = undefined;
   }
 
-  /** Sends an action. Then gives its slot to a waiting Lease, and makes the action's Lease due if it does not wait. */
+  /** Sends an action. Then gives its slot to a waiting Lease. Makes `key` due, unless `key` waits for a slot. */
   async #send(sender: SenderParts, key: LeaseKey, action: Action, pending: Pending): Promise<void> {
     const end = this.room.begin(key);
     end(await sendAction(sender, key, action, pending.decision, pending.input));
@@ -364,7 +364,7 @@ function finite(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
-/** Returns the time when the leader was lost; now for a held Lease; a later time for a first election or a revival. */
+/** Returns when the Lease lost its leader; `now` for a held Lease; a later time for a first election or a revival. */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
   // Pings to silent candidates can wait, because no election waits for their answers.
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;

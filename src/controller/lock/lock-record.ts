@@ -15,7 +15,6 @@ export function replicaIdentity(hostname: string, uuid: string): string {
   return `${IDENTITY_PREFIX}${hostname}_${uuid}`;
 }
 
-/** Whether an identity does not belong to one of our replicas. */
 export function isForeign(identity: string): boolean {
   return !identity.startsWith(IDENTITY_PREFIX);
 }

@@ -2,7 +2,7 @@ import type { Clock, Instant } from '../../support/clock.ts';
 import { isForeign } from './lock-record.ts';
 import type { LockCall, LockStorage } from './lock-storage.ts';
 
-/** How long a claim or renewal is valid, in ms. This and the next two values are the defaults of Kubernetes. */
+/** A claim or renewal is valid for at least this time, in ms. This and the next two values are Kubernetes' defaults. */
 export const LEASE_DURATION_MS = 15_000;
 /** The holder stops acting when this time has passed since it sent its last successful renewal, in ms. */
 export const RENEW_DEADLINE_MS = 10_000;
@@ -28,7 +28,7 @@ export interface CoordinatorLockOptions {
   readonly identity: string;
   /** Whether to take the lock by force from a foreign holder, such as the controller built into kube-apiserver. */
   readonly takeOver: boolean;
-  /** While it returns false, we do not claim the lock. If it does so for RENEW_DEADLINE_MS, we release the lock. */
+  /** While it returns false, we do not claim the lock. If it stays false for RENEW_DEADLINE_MS, we release the lock. */
   readonly canCoordinate?: () => boolean;
   /** Called when the kind, holder or activeAt of the state changes. Must not throw. */
   readonly onChange?: (state: LockState) => void;
