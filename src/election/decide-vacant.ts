@@ -66,7 +66,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
     if (decideOutcome([leader]).kind === 'leader')
       return { reason: 'FormerHolderAnswered', actions: grantTo(view, { ...outlook, leader }) };
   }
-  // An answer counts only for a while (rule 3). Ping so late that the answers still count at the time of the grant.
+  // Send these pings shortly before a grant is possible: an answer counts only for a limited time (rule 3).
   const formerAt = Math.max(from, returnsAt - input.settings.electionDurationMs);
   const isFormerDue = view.at >= formerAt && sentAt < formerAt;
   const othersAt = until - input.settings.electionDurationMs;
@@ -146,10 +146,10 @@ function grantVerdict(view: VacantView, outcome: Leader): Verdict {
   return { reason: need, actions: grantTo(view, outcome, revises) };
 }
 
-/** A first election waits until no candidate has appeared for this share of `settleMs`: 75 ms by default (ADR 42). */
+/** A first election waits this share of `settleMs` after the latest candidate appears: 75 ms by default (ADR 42). */
 const QUIET_SHARE = 0.075;
 
-/** Returns until when a first election waits, to give the best replica time to start; -Infinity for other elections. */
+/** Returns the time until which a first election waits for better candidates; -Infinity for other elections. */
 function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Instant {
   const { settleMs = 0 } = input.settings;
   if (tenure.lease || input.memory.wasHeld) return Number.NEGATIVE_INFINITY;

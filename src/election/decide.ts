@@ -42,7 +42,7 @@ function isLeftToThirdParty(view: View): boolean {
   return tenure.lease.holderIdentity !== undefined && !hasOwnPreference(view);
 }
 
-/** Empties the Lease of a plain elector that has provably ended (rule 17). Undefined if no annotation asks for this. */
+/** Empties the Lease of a plain elector that has provably ended. Undefined if rule 17 does not apply to this Lease. */
 function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
   if (!tenure.lease || !isEvidenceAsked(input)) return undefined;
   const reason = 'PlainElector';

@@ -82,16 +82,16 @@ export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; 
 
 export interface Decision {
   readonly reason: Reason;
-  /** The write to the Lease comes first, because a new leader waits for it. Then come pings, then deletions. */
+  /** The write to the Lease comes first, because a new leader waits for it. Pings follow, then deletions. */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
-  /** Until when the decision stays the same if the holder renews in time, and nothing else changes; may be Infinity. */
+  /** The decision stays valid until this time (or Infinity) if the holder renews in time and nothing else changes. */
   readonly steadyUntil: Instant;
   readonly tenure: Tenure;
   /** The result of an election among the candidates in state `Live`. */
   readonly outcome: Outcome;
   readonly standings: readonly Standing[];
-  /** True if a round of pings to silent candidates starts now. The pauses between rounds grow (rule 3). */
+  /** True if this decision counts as a round of pings. The pauses between rounds grow (rule 3). */
   readonly isRound: boolean;
   /** True while the waves of pings continue (rule 6). If false, the next election begins with the first wave. */
   readonly isAsking: boolean;

@@ -43,7 +43,7 @@ export function withUnknown(
 
 /**
  * Returns the memory after the holder of its record has lost the Lease without releasing it. `hasRenewed`:
- * - `perhaps`: the holder may have renewed unseen, until `at`. `leastMs` is the minimum duration of such a renewal.
+ * - `perhaps`: the holder may have renewed unseen as late as `at`. `leastMs` is the minimum duration of such a renewal.
  * - `before`: the holder may have renewed unseen, but a coordinator has waited until that renewal expired.
  * - `no`: the holder has not renewed since this process last saw a renewal.
  */
@@ -180,11 +180,11 @@ export function beliefBy(
   renewedAt = at,
 ): Belief {
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
-  // A grant that gives the Lease back to a former holder lasts as long as that holder may still lead (rule 8). The
-  // holder renews with its own duration, so ignore the duration of the grant.
+  // A grant that returns the Lease to a former holder lasts at least as long as this holder may still lead (rule 8).
+  // Ignore this duration, because the holder renews with its own duration.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
-  // Keep the first lostAt: this holder gets the Lease back only by an answer to a ping sent since then (rule 8).
+  // Keep the known lostAt: with a later lostAt, the holder's answers to earlier pings would not count (rule 8).
   const lostAt = known?.lostAt ?? at;
   return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }

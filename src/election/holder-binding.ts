@@ -19,7 +19,7 @@ export interface Pod {
   readonly leadingContainer: string | undefined;
   /** The name of the container that kubectl uses by default, according to kubectl's annotation on the Pod. */
   readonly defaultContainer: string | undefined;
-  /** When the kubelet found that not all containers are ready; undefined while all containers are ready. */
+  /** When the kubelet found that not all containers are ready; undefined if all are ready or the time is unknown. */
   readonly unreadySince: MicroTime | undefined;
   /** The containers, restartable init containers and ephemeral containers of the Pod. */
   readonly containers: readonly PodContainer[];

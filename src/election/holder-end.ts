@@ -78,7 +78,7 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const hasRunSince = others.some(({ startedAt = 0n }) => startedAt > renewTime);
   if (!hasRunSince && renewTime >= earliestRestart(pod, container, instance)) return unproven('RenewedAtEnd');
 
-  // If this process saw the renewal long after the end, a later run may have written it after the clock was set back.
+  // A renewal that this process saw long after the end may be from a later run, if the node's clock was set back.
   const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
   if (record.since > endSeenAt + SETTLED_MS) return unproven('OtherInstance');
 
@@ -132,7 +132,7 @@ function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTi
 
 /** The assumed time between two renewals if this process saw fewer than two, in ms: client-go's default. */
 const USUAL_RENEWAL_MS = 2000;
-/** If the holder's container is certain, the proof never requires a longer time without a renewal than this, in ms. */
+/** Maximum time without a renewal that the proof requires, in ms, if the holder's container is certain. */
 const MAX_SILENCE_MS = 5000;
 /** The proof requires at least this time without a renewal, in ms, so that the holder's last requests can arrive. */
 const SETTLED_MS = 1000;
