@@ -7,7 +7,7 @@ import { notesWith } from './notes.ts';
 import type { Leader } from './outcome.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
-/** Maximum number of contenders to ping, and of housekeeping actions, in one decision. Keeps decisions short. */
+/** Keeps a decision short: maximum number of contenders to ping, and maximum number of housekeeping actions. */
 export const MAX_ASKED_AT_ONCE = 5000;
 
 export function pingEach(view: View, standings: readonly Standing[], purpose: PingPurpose): PingCandidate[] {
@@ -21,7 +21,7 @@ export function pingTo({ now }: View, standing: Standing, purpose: PingPurpose):
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
-/** Removes the preferredHolder if a coordinator of this project set it. While it is set, the holder does not renew. */
+/** Returns the write that removes the preferredHolder if a coordinator of this project set it; otherwise, no write. */
 export function removeOwnPreference(view: View): Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
@@ -92,7 +92,7 @@ export function grantTo(view: View, { leader, strategy }: Leader, revises?: Gran
   return updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy });
 }
 
-/** Returns leaseTransitions for `holder`: unchanged if it has the Lease and no other holder had the number (rule 7). */
+/** Returns leaseTransitions, plus 1 if the holder changes, or if two holders may have had this number (rule 7). */
 export function transitionsTo(holder: string, lease: Lease, isNumberShared = false): number {
   const { holderIdentity, leaseTransitions } = lease;
   const isAgain = holderIdentity === holder && !isNumberShared;

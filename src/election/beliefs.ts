@@ -38,7 +38,7 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/** How long a belief is kept after its end, in ms: this process may see a former holder's release late, in a list. */
+/** Beliefs are kept this long after their end, in ms: after a failed watch, a list may show an old release. */
 const KEPT_MS = 5 * 60_000;
 
 /** Maximum number of remembered holders per Lease. A client may write thousands of names into a Lease. */

@@ -35,14 +35,14 @@ export interface CandidateObservation {
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   readonly unchangedSince: Instant;
-  /** Age of renewTime (if missing: of creationTimestamp) at the first sight, in ms; 0 after an observed renewal. */
+  /** Age of renewTime at first sight, in ms. Without a renewTime: age of the candidate. 0 after an observed renewal. */
   readonly ageAtFirstSightMs: number;
   /** Until when the candidate is fresh; -Infinity if it was not fresh at first sight and has not renewed since. */
   readonly freshUntil: Instant;
   readonly ping: Ping | undefined;
   /** Number of consecutive unanswered pings before `ping`. */
   readonly unansweredPings: number;
-  /** Number of collection pings since the last renewal, and when the server confirmed the first and last (rule 1). */
+  /** Number of collection pings since the last renewal, and when the first and the last were delivered (rule 1). */
   readonly collection:
     | { readonly pings: number; readonly firstAt: Instant; readonly lastAt: Instant }
     | undefined;
@@ -142,7 +142,7 @@ export function recordPing(
   };
 }
 
-/** Returns the observation after the server confirmed, at `at`, a ping that was sent at `sentAt`. */
+/** Records the ping that was sent at `sentAt` as delivered: at `at`, the server confirmed or permanently refused it. */
 export function recordPingDelivered(
   observation: CandidateObservation,
   sentAt: Instant,
@@ -168,7 +168,7 @@ export function sinceRenewalMs(observation: CandidateObservation, at: Instant): 
   return at - lastRenewedAt(observation);
 }
 
-/** Returns when the candidate last renewed. For a renewal before the first sight, uses the candidate's timestamps. */
+/** Returns the time of the last renewal. For a renewal before the first sight, uses the candidate's timestamps. */
 export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateObservation): Instant {
   return unchangedSince - ageAtFirstSightMs;
 }

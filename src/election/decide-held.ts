@@ -69,7 +69,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   const present = [...candidatesIn(others, 'Live'), preferred.candidate];
   const outcome = decideOutcome(present, preferredHolder);
   const isPreferredBest = outcome.kind === 'leader' && outcome.leader === preferred.candidate;
-  // A holder yields only to a better candidate, not to an equal one.
+  // Keep the preferredHolder only if it is better than the holder, not if it is equal.
   const withHolder = decideOutcome(present, holder);
   const isHolderWorse = withHolder.kind !== 'leader' || withHolder.leader.name !== holder;
   // Candidates that are not alive must answer a ping before they can cause the removal of the preferredHolder.
@@ -100,8 +100,8 @@ function decidePending(view: HeldView): Verdict | undefined {
 }
 
 /**
- * Does nothing if the holder's LeaseCandidate is not visible, but may exist in an API that the server no longer serves.
- * Without this LeaseCandidate, the coordinator cannot compare the holder with other candidates (rule 13).
+ * Leaves the Lease unchanged if the holder's LeaseCandidate is not visible, but may exist in an API that the server no
+ * longer serves. Without the LeaseCandidate, the coordinator cannot compare the holder with other candidates (rule 13).
  */
 function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict | undefined {
   const { hiddenUntil = Number.NEGATIVE_INFINITY } = input;
@@ -110,7 +110,7 @@ function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict
   return { reason: 'HolderHidden', recheckAt: [hiddenUntil] };
 }
 
-/** Does nothing if the best candidate leads under the right strategy, or if no candidate can be elected. */
+/** Leaves the Lease unchanged if the best candidate holds it with the right strategy, or no candidate is electable. */
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder, isProvisional } = view.tenure;
   const { outlook } = view;
@@ -129,7 +129,7 @@ function unlessReinstated(view: HeldView, reason: Reason): Verdict {
   return { reason, recheckAt: [reinstatementTime(view)] };
 }
 
-/** Does nothing about a conflict that was reported before: the valid holder keeps the Lease (rule 4). */
+/** Leaves the Lease unchanged if the conflict was reported before: the valid holder keeps the Lease (rule 4). */
 function decideKnownConflict(view: HeldView): Verdict | undefined {
   const conflict = knownConflict(view);
   return conflict === undefined ? undefined : { ...unlessReinstated(view, 'StrategyConflict'), conflict };
@@ -275,7 +275,7 @@ const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
 
-/** How long before the time limit of a grant the coordinator pings other candidates, in ms (rule 12). */
+/** Time from the first pings to other candidates until the time limit of a grant, in ms (rule 12). */
 const ASK_AHEAD_MS = 500;
 
 /**

@@ -77,14 +77,14 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
-/** Returns when a release makes the candidate due for collection; Infinity without a release or after a renewal. */
+/** Returns the time at which a collection is due after a release; Infinity without a release or after a renewal. */
 function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
   const withdrawnAt = input.memory.withdrawals.get(candidate.name);
   if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;
   return withdrawnAt + input.settings.electionDurationMs;
 }
 
-/** Returns how long after a renewal a ping is due, in ms. Depends on the uid, to spread the pings over time. */
+/** Returns the time from a renewal until a ping is due, in ms. Depends on the uid, to spread the pings over time. */
 function refreshAfterMs(uid: string, validityMs: number): number {
   let hash = 0;
   for (let index = 0; index < uid.length; index++) hash = (hash * 31 + uid.charCodeAt(index)) % 1024;
