@@ -64,7 +64,7 @@ export async function checkLockNamespace(
 export function lockRefusal(lockNamespace: string, served: string): string {
   return (
     `the lock cannot be in namespace ${lockNamespace}: the API server serves LeaseCandidates as ${served}, and the controller ` +
-    `built into it, whose lock is in ${coordinatorLease.namespace}, would elect beside this one. Leave --lock-namespace out, or ` +
+    `built into it, whose lock is in ${coordinatorLease.namespace}, would elect at the same time as this one. Leave --lock-namespace out, or ` +
     'turn CoordinatedLeaderElection and that API off at every kube-apiserver'
   );
 }

@@ -77,9 +77,9 @@ function strategyTest(
   return (candidate) => {
     const { preference } = candidate;
     if (preference.kind === 'preferredStrategies') {
+      if (preference.strategies.length === 0) return false;
       // In a conflict, count each list as decisive: it may resolve the conflict, or cause another one.
       if (outcome.kind === 'conflict') return true;
-      if (preference.strategies.length === 0) return false;
       if (areAgreed && listOf(candidate)[0] === found) return false;
       const key = preference.strategies.join('\n');
       const isChanged = tried.get(key) ?? isChangedByList(candidate);

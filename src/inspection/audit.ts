@@ -53,7 +53,8 @@ export const auditFindings = {
   },
   NoHolder: {
     severity: 'error',
-    meaning: 'Nothing leads: the last holder released the Lease, and no elector has taken it.',
+    meaning:
+      'Nothing leads: the last holder released the Lease or was fenced, and no elector has taken the Lease.',
     advice:
       'See whether the program runs. If it has candidates, kubectl cle explain LEASE -n NAMESPACE says more.',
   },
@@ -86,7 +87,8 @@ export const auditFindings = {
   },
   NoTimes: {
     severity: 'warning',
-    meaning: 'No elector can tell when the Lease expires. An elector of client-go always writes both.',
+    meaning:
+      'No elector can tell when the Lease expires. An elector of client-go always writes renewTime and leaseDurationSeconds.',
     advice: 'See what writes it. Delete it if nothing uses it: kubectl delete lease LEASE -n NAMESPACE.',
   },
   LeftOver: {

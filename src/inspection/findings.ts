@@ -119,7 +119,7 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
     };
   }
   return passed(
-    `${serverVersion} serves LeaseCandidates as ${elections.candidateApis.join(' and ')}.` +
+    `${serverVersion || 'The server (of unknown version)'} serves LeaseCandidates as ${elections.candidateApis.join(' and ')}.` +
       (elections.candidateApis.length > 1 ? ` ${BOTH}` : '') +
       (limitedTo.elections === undefined ? '' : ` Only namespace ${limitedTo.elections} may be examined.`),
   );
@@ -154,7 +154,8 @@ function checkPlace({ lockNamespace, elections }: Evidence): Finding | undefined
   return {
     severity: 'error',
     what: `A lock in ${lockNamespace} is refused: the API server serves its own LeaseCandidates.`,
-    meaning: 'The controller built into kube-apiserver would elect beside a coordinator with that lock.',
+    meaning:
+      'The controller built into kube-apiserver would elect at the same time as a coordinator with that lock.',
     advice: `The coordinator says: ${lockRefusal(lockNamespace, served)}.`,
     runbook: runbookPath('LeaseCoordinatorAbsent'),
   };
@@ -258,13 +259,22 @@ function checkRights({ missingRights, user, limitedTo, lockNamespace }: Evidence
 
 function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[] {
   const skew = skewOf(serverAheadMs);
+  const unknown: Finding | undefined =
+    serverAheadMs === undefined
+      ? {
+          severity: 'warning',
+          what: 'The time of the server is unknown: its answers have no valid Date header.',
+          meaning: "This command uses this machine's time, so ages can be wrong.",
+          advice: 'See whether a proxy between this machine and the API server removes the header.',
+        }
+      : undefined;
   const skewed: Finding | undefined = skew && {
     severity: 'warning',
     what: `${skew.text}.`,
     meaning: "This command uses the server's time; elections do not compare clocks.",
     advice: 'Set both clocks by NTP.',
   };
-  const findings = present([skewed, elections && checkRenewTimes(elections, serverAheadMs)]);
+  const findings = present([unknown, skewed, elections && checkRenewTimes(elections, serverAheadMs)]);
   return findings.length > 0 ? findings : [passed('No clock is off by more than 2 s.')];
 }
 

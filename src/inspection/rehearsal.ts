@@ -140,7 +140,7 @@ class Rehearsing {
         return;
       }
       case 'crash':
-        this.#say(`${change.name} dies: it renews and answers nothing any more`);
+        this.#say(`${change.name} crashes: it no longer renews or answers pings`);
         this.#silent.add(change.name);
         this.#answersDue.delete(change.name);
         return;
@@ -271,7 +271,7 @@ class Rehearsing {
     if (answers) this.#answersDue.set(name, this.#at + ANSWER_MS);
     // Do not report routine pings, or those during a preemption, which the coordinator sends repeatedly.
     if (purpose === 'validity' || purpose === 'collection' || reason === 'PreemptionPending') return;
-    this.#say(`${name} is asked for a sign of life${answers ? '' : ', and does not answer'}`, reason, true);
+    this.#say(`${name} is pinged${answers ? '' : ', and does not answer'}`, reason, true);
   }
 
   #say(text: string, reason?: Reason, isSaidOnce = false): void {

@@ -242,7 +242,8 @@ export class Reflector<T> {
     this.#answered();
     for (const item of items) {
       if (isKubernetesObject(item)) this.#deliver(this.#store.put(item), true);
-      else this.#report(new TypeError('an item of the list is no object with a name'), { during: 'decode' });
+      else
+        this.#report(new TypeError('an item of the list is not an object with a name'), { during: 'decode' });
     }
   }
 

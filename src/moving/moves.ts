@@ -81,8 +81,8 @@ export async function transferLease(
     const why = obstacleTo(seen.input, name, priority, seen.now);
     if (why !== undefined) {
       const written = await findTarget(lease, name, request);
-      if (written) await unsetPriority(client, written);
-      return refuse(`${why}. Its priority was taken back`);
+      const isUnset = written !== undefined && (await unsetPriority(client, written));
+      return refuse(isUnset ? `${why}. Its priority was taken back` : why);
     }
     if (clock.now() - startedAt >= timeoutMs) {
       const awaited = pending(seen.input, seen.now);
@@ -132,8 +132,8 @@ const DRAINED = -1000;
 
 /**
  * Sets a low priority on the selected candidates. For each Lease that a selected candidate leads, waits until another
- * candidate leads this Lease, or until the timeout. Reports the new leader of each of these Leases, or why the leader
- * stays.
+ * candidate leads this Lease, or until the timeout. Reports the new leader of each of these Leases, or why there
+ * is none.
  * @throws the errors of the client.
  */
 export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {
@@ -181,13 +181,13 @@ async function followLeaders(led: readonly LedLease[], request: MoveRequest): Pr
   const obstacle = led.length === 0 ? undefined : obstacleAbove(await readLock(client, clock, lockNamespace));
   const startedAt = clock.now();
   const followed: MovedLease[] = [];
-  const end = ({ key, leader }: LedLease, to: string | undefined, why?: string) => {
+  const end = ({ key, leader: from }: LedLease, present: string | undefined, why?: string) => {
     const { namespace, name: lease } = splitLeaseKey(key);
-    followed.push({ namespace, lease, from: leader, to, why });
+    followed.push({ namespace, lease, from, to: why === undefined ? present : undefined, why });
     tell(
       why === undefined
-        ? `${key} has moved from ${leader} to ${to}.`
-        : `${key} stays with ${leader}: ${why}.`,
+        ? `${key} has moved from ${from} to ${present}.`
+        : `${key} ${whereItStays(from, present)}: ${why}.`,
     );
     return false;
   };
@@ -199,14 +199,24 @@ async function followLeaders(led: readonly LedLease[], request: MoveRequest): Pr
       const { key, drained } = lease;
       const { input, leader: present, now } = seen.get(key) ?? {};
       if (present !== undefined && !drained.has(present)) return end(lease, present);
-      if (!input || !now) return end(lease, undefined, 'it has gone');
+      if (!input || !now) return end(lease, present, 'the Lease no longer exists');
       const why = obstacle ?? reasonToStay(input, drained, now);
-      if (why !== undefined) return end(lease, undefined, why);
-      return !isOver || end(lease, undefined, `for now. ${pending(input, now)}`.replace(/\.$/, ''));
+      if (why !== undefined) return end(lease, present, why);
+      return (
+        !isOver || end(lease, present, `the timeout has passed. ${pending(input, now)}`.replace(/\.$/, ''))
+      );
     });
     if (waiting.length > 0) await sleep(clock, LOOK_PERIOD_MS);
   }
   return followed;
+}
+
+/** Describes the leader of a Lease that no candidate outside the drained ones leads. */
+function whereItStays(from: string, present: string | undefined): string {
+  if (present === undefined) return 'has no leader';
+  return present === from
+    ? `stays with ${from}`
+    : `has moved from ${from} to ${present}, which is drained, too`;
 }
 
 /** Undoes the changes that `drain` and `transfer` have made to the priorities. Resolves to the changed candidates. */

@@ -77,7 +77,7 @@ export function reasonToStay(
 export function obstacleAbove(lock: LockHolder): string | undefined {
   if (lock.kind === 'none') return 'no coordinator is running; doctor says more';
   if (lock.kind === 'builtIn') {
-    return 'the coordinator built into kube-apiserver coordinates, which knows no priority';
+    return 'the lock is held by the built-in coordinator, which does not know priorities';
   }
   return undefined;
 }

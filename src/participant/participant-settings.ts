@@ -55,7 +55,7 @@ function problemsOf(description: CandidateDescription): Problems {
   return [
     !isLeaseName(leaseName) &&
       `lease: "${leaseName}" is no name of a Lease; give a DNS subdomain, such as checkout`,
-    namespace === '' && 'namespace: none is known; give that of the Lease',
+    namespace === '' && 'namespace: unknown; give the namespace of the Lease',
     (!isLeaseName(name) || name === FENCE) &&
       `identity: "${name}" is no name of a LeaseCandidate; give a DNS subdomain: lowercase letters, digits, "-" and "."`,
     !binary && `binaryVersion: "${binaryVersion}" ${noVersion}`,
@@ -65,7 +65,7 @@ function problemsOf(description: CandidateDescription): Problems {
       emulation.compare(binary) > 0 &&
       `emulationVersion: "${emulationVersion}" is above binaryVersion ${binaryVersion}; give that or a lower one`,
     emulation?.compare('0.0.0') === 0 &&
-      `emulationVersion: "${emulationVersion}" is taken for none by the API server; give 0.0.1 or a higher one`,
+      `emulationVersion: "${emulationVersion}" counts as no version for the API server; give 0.0.1 or a higher one`,
     strategy === '' && 'strategy: "" is empty; leave it out for the default',
     parseInt32(String(priority)) !== priority &&
       `priority: ${priority} is no whole number of 32 bits; give one such as 10 or -10`,
@@ -89,7 +89,7 @@ function problemsOfTiming(timing: ElectorTiming): Problems {
     leaseDurationMs % 1000 !== 0 &&
       `leaseDurationMs: ${leaseDurationMs} is no whole number of seconds, which is what a Lease has; give a multiple of 1000`,
     renewDeadlineMs >= leadsForMs &&
-      `renewDeadlineMs: ${renewDeadlineMs} must be less than ${leadsForMs}, which is nine tenths of leaseDurationMs, ${leaseDurationMs}: a leader has to stop before its Lease can go to another, by a faster clock than its own`,
+      `renewDeadlineMs: ${renewDeadlineMs} must be less than ${leadsForMs}, which is nine tenths of leaseDurationMs, ${leaseDurationMs}: a leader has to stop before its Lease expires on a machine with a faster clock`,
     renewDeadlineMs <= retryPeriodMs * JITTER_FACTOR &&
       `renewDeadlineMs: ${renewDeadlineMs} must be more than ${JITTER_FACTOR} times retryPeriodMs, ${retryPeriodMs}: a renewal that fails has to be repeated in time`,
   ];

@@ -92,7 +92,7 @@ const STATUS = {
 };
 const SLOWPATH = {
   name: 'leader_election_slowpath_total',
-  help: 'Renewals that had to read the Lease first, as it had changed. name is the Lease.',
+  help: 'Renewals that failed because the Lease had changed. name is the Lease.',
   labelNames: ['name'],
 };
 

@@ -191,7 +191,7 @@ export class Participant {
   #leaveOverrun(): void {
     this.#logger.error(
       { candidate: this.identity },
-      'The callback still runs although its Lease has expired: the program is no candidate until it ends',
+      'The callback still runs although its Lease has expired: the program is not a candidate until the callback ends',
     );
     void this.#candidate.withdraw();
   }

@@ -38,9 +38,9 @@ export function isAllowedHost(host: string | undefined): boolean {
 /** Returns the error of a server that cannot listen on the address of `--listen`, with advice. */
 export function listenError(error: Error, { host, port }: ListenAddress): Error {
   const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: 'address already in use; stop what listens there or choose another port',
+    EADDRINUSE: 'address already in use; stop the program that listens there or choose another port',
     EACCES: 'not permitted; choose a port from 1024 up',
-    EADDRNOTAVAIL: 'this machine has no such address; 0.0.0.0 stands for all it has',
+    EADDRNOTAVAIL: 'this machine has no such address; 0.0.0.0 stands for every address of this machine',
     ENOTFOUND: 'no such host; 0.0.0.0 stands for every address of this machine',
   };
   const where = hostAndPort(host, port);

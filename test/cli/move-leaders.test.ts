@@ -74,7 +74,12 @@ describe('a leader that does not move in time', () => {
     expect({ code: codeOfJson, ...JSON.parse(json) }).toEqual({
       ...{ code: 5, candidates, until: timeAt(60) },
       leases: [
-        { namespace: 'default', lease: 'x', from: 'x-1', why: expect.stringMatching(/^for now\. Awaiting/) },
+        {
+          namespace: 'default',
+          lease: 'x',
+          from: 'x-1',
+          why: expect.stringMatching(/^the timeout has passed\. Awaiting/),
+        },
       ],
     });
     const undrain = () =>
@@ -84,7 +89,7 @@ describe('a leader that does not move in time', () => {
     const { code, out } = await move((host) => runDrain(drained, host));
     expect(code).toBe(5);
     expect(out).toMatch(
-      /^1 candidate of 1 Lease drained, 1 of them leading\.\ndefault\/x stays with x-1: for now\. AwaitingAcks\. .*[^.]\.\n$/,
+      /^1 candidate of 1 Lease drained, 1 of them leading\.\ndefault\/x stays with x-1: the timeout has passed\. AwaitingAcks\. .*[^.]\.\n$/,
     );
   });
 });

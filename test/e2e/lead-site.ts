@@ -94,7 +94,7 @@ function stageOn({ leases, cluster }: EmbeddedSite, { lease, kubeconfig, ledger 
         ]),
       ),
     async startProgram(sidecar, options) {
-      const { listen } = await sidecar.logged('Standing');
+      const { listen } = await sidecar.logged('Takes part in the election');
       const at = listen as { host: string; port: number };
       return keep(spawnProgram({ ledger, at, stopMs: 0, isDeaf: false, ...options }));
     },

@@ -52,7 +52,7 @@ describe('programs that lead by a connection, as processes (rule 18)', { timeout
   test('are candidates only while they ask for the lead', async () => {
     stage = site.stage('asked');
     const sidecar = stage.startSidecar('first');
-    await sidecar.logged('Standing');
+    await sidecar.logged('Takes part in the election');
     await sleep(500);
     expect(await stage.candidates()).toEqual([]);
     const program = await stage.startProgram(sidecar, { name: 'first' });
@@ -135,7 +135,7 @@ describe('programs that lead by a connection, as processes (rule 18)', { timeout
   test('work when they lead, also when their sidecar was paused while they asked', async () => {
     stage = site.stage('asked-late');
     const sidecar = stage.startSidecar('first');
-    await sidecar.logged('Standing');
+    await sidecar.logged('Takes part in the election');
     sidecar.signal('SIGSTOP');
     const program = await stage.startProgram(sidecar, { name: 'first' });
     // Longer than a line is valid: a time that counts from this request would always be over.

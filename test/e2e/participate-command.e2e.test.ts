@@ -130,7 +130,7 @@ describe('participate without a command', () => {
     const isLeading = async () => (await sidecar.ask('/leader')).status === 200 || undefined;
 
     // It is no candidate before the program is healthy.
-    await sidecar.logged('Standing');
+    await sidecar.logged('Takes part in the election');
     await sleep(3000);
     expect(await candidatesOf(plane)).toEqual([]);
     expect(await sidecar.ask('/leader')).toMatchObject({ status: 503 });

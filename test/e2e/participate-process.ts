@@ -73,7 +73,7 @@ export function startParticipate(kubeconfig: string, args: readonly string[]): P
     ended: once(child, 'exit').then(([code]) => code as number | null),
     logged,
     async ask(path, method = 'GET') {
-      const { listen } = await logged('Standing');
+      const { listen } = await logged('Takes part in the election');
       const { port } = listen as { port: number };
       const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
       return { status: response.status, body: await response.text() };

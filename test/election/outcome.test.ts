@@ -432,9 +432,9 @@ describe('isSameOutcome', () => {
     expect(isSameOutcome(b, a)).toBe(want);
   });
 
-  test('while lists conflict, every list may resolve it, or cause it again', () => {
+  test('while lists conflict, every list that is not empty may resolve it, or cause it again', () => {
     const present = [list('a', 'x', 'y'), list('b', 'y', 'x')];
-    const absent = [list('c', 'x', 'y'), makeCandidate('d').build()];
+    const absent = [list('c', 'x', 'y'), makeCandidate('d').build(), list('empty')];
     expect(decisiveAmong(present, absent)).toEqual([absent[0]]);
   });
 });

@@ -53,6 +53,14 @@ describe('a diagnosis', () => {
     expect(adviceOf(V1BETA1)).toMatchObject({ advice: expect.stringMatching(/^Start the coordinator/) });
   });
 
+  test('does not need the version of the server', () => {
+    expect(diagnose({ ...well, serverVersion: '' })[0]).toMatchObject({
+      check: 'APIServed',
+      severity: 'ok',
+      what: `The server (of unknown version) serves LeaseCandidates as ${V1BETA1}.`,
+    });
+  });
+
   test('reports another namespace with a lock', () => {
     const lock = { kind: 'none', formerHolder: '' } as const;
     const found = diagnose({ ...well, lock, otherLocks: [{ namespace: 'infra', holder: 'us' }] });
@@ -255,6 +263,11 @@ describe('a diagnosis', () => {
       name: 'the server is behind',
       evidence: { serverAheadMs: { min: -6000, max: -5200 } },
       want: ['Clocks', 'warning', /^This machine's clock is about 6 s ahead of the server's/],
+    },
+    {
+      name: 'the time of the server is unknown',
+      evidence: { serverAheadMs: undefined },
+      want: ['Clocks', 'warning', /^The time of the server is unknown/],
     },
     {
       name: 'a candidate renewed in the future',

@@ -14,14 +14,14 @@ describe('a rehearsal', () => {
   test.each<{ name: string; input: typeof led; changes: Change[]; wantHolder: string; wantSteps: RegExp[] }>([
     { name: 'nothing changes', input: led, changes: [], wantHolder: 'old', wantSteps: [] },
     {
-      name: 'the leader dies',
+      name: 'the leader crashes',
       input: led,
       changes: [{ kind: 'crash', name: 'old' }],
       wantHolder: 'young',
       wantSteps: [
-        /^0 old dies/,
-        /^12 old is asked.*does not answer HolderLate/,
-        /^12 young is asked.* HolderLate/,
+        /^0 old crashes/,
+        /^12 old is pinged.*does not answer HolderLate/,
+        /^12 young is pinged.* HolderLate/,
         /^15 young is given the Lease LeaseExpired/,
         /young leads/,
       ],
@@ -33,7 +33,7 @@ describe('a rehearsal', () => {
       wantHolder: 'young',
       wantSteps: [
         /^0 old is stopped and releases/,
-        /^0 young is asked/,
+        /^0 young is pinged/,
         /^0.05 young is given the Lease LeaseReleased/,
         /young leads/,
       ],
@@ -45,7 +45,7 @@ describe('a rehearsal', () => {
       wantHolder: 'older',
       wantSteps: [
         /^0 older appears with binary 1.36.0, emulation 1.34.0/,
-        /older is asked/,
+        /older is pinged/,
         /older becomes preferredHolder BetterCandidate/,
         /^2 old stops renewing/,
         /^15 older is given the Lease LeaseExpired/,
@@ -101,7 +101,7 @@ describe('a rehearsal', () => {
 
   test('simulates a crash at once, even if the holder has already missed renewals', () => {
     const { steps } = rehearse(led.build(), makeNow(12_000), [{ kind: 'crash', name: 'old' }]);
-    expect(steps[0]).toMatchObject({ atMs: 0, text: expect.stringMatching(/^old dies/) });
+    expect(steps[0]).toMatchObject({ atMs: 0, text: expect.stringMatching(/^old crashes/) });
     expect(steps.at(-1)?.text).toMatch(/^young leads/);
   });
 

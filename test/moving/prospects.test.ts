@@ -140,7 +140,9 @@ describe('the leader of a Lease', () => {
 
 test('priorities have no effect without a coordinator, or with the built-in one', () => {
   expect(obstacleAbove({ kind: 'none', formerHolder: '' })).toMatch(/^no coordinator is running/);
-  expect(obstacleAbove({ kind: 'builtIn', holder: 'x', renewedSecondsAgo: 1 })).toMatch(/knows no priority/);
+  expect(obstacleAbove({ kind: 'builtIn', holder: 'x', renewedSecondsAgo: 1 })).toMatch(
+    /does not know priorities$/,
+  );
   expect(obstacleAbove({ kind: 'ours', holder: 'x', renewedSecondsAgo: 1 })).toBeUndefined();
   expect(obstacleAbove({ kind: 'unknown' })).toBeUndefined();
 });

@@ -62,7 +62,7 @@ describe('the settings of a participant', () => {
       options: { emulationVersion: '1.5.0' },
       want: 'emulationVersion: "1.5.0" is above binaryVersion 1.4.2',
     },
-    { options: { binaryVersion: '0.0.0' }, want: 'emulationVersion: "0.0.0" is taken for none' },
+    { options: { binaryVersion: '0.0.0' }, want: 'emulationVersion: "0.0.0" counts as no version' },
     { options: { strategy: '' }, want: 'strategy: "" is empty' },
     { options: { priority: 1.5 }, want: 'priority: 1.5 is no whole number of 32 bits' },
     { options: { priority: 2 ** 31 }, want: 'priority: 2147483648 is no whole number' },
@@ -87,7 +87,7 @@ describe('the settings of a participant', () => {
 
   test('require a namespace', () => {
     expect(() => participantSettings({ lease: 'checkout', binaryVersion: '1.4.2' }, surroundings)).toThrow(
-      'namespace: none is known',
+      'namespace: unknown; give the namespace of the Lease',
     );
   });
 });

@@ -102,14 +102,14 @@ func (s *settings) validate() error {
 		refuse("Identity", s.Identity, `is no name of an object; give a DNS subdomain: lowercase letters, digits, "-" and "."`)
 	}
 	if s.Namespace == "" {
-		problems = append(problems, errors.New("option Namespace: none is known; give that of the Lease, or set POD_NAMESPACE"))
+		problems = append(problems, errors.New("option Namespace: unknown; give the namespace of the Lease, or set POD_NAMESPACE"))
 	}
 	parsed, err := version.ParseSemantic(s.Version)
 	switch {
 	case err != nil:
 		refuse("Version", s.Version, "is no semantic version; give one such as 1.4.2")
 	case parsed.EqualTo(version.MustParseSemantic("0.0.0")):
-		refuse("Version", s.Version, "counts as none for the API server; give 0.0.1 or a higher one")
+		refuse("Version", s.Version, "counts as no version for the API server; give 0.0.1 or a higher one")
 	}
 	return errors.Join(problems...)
 }

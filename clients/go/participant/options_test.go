@@ -31,12 +31,12 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	}{
 		"no Lease":               {func(o *Options) { o.Lease = "" }, `option Lease: "" is no name`},
 		"a Lease of no name":     {func(o *Options) { o.Lease = "Tenant" }, `option Lease: "Tenant" is no name`},
-		"no namespace":           {func(o *Options) { o.Namespace = "" }, "option Namespace: none is known"},
+		"no namespace":           {func(o *Options) { o.Namespace = "" }, "option Namespace: unknown"},
 		"an identity of no name": {func(o *Options) { o.Identity = "a_b" }, `option Identity: "a_b" is no name`},
 		"no version":             {func(o *Options) { o.Version = "" }, `option Version: "" is no semantic version`},
 		"a version of two parts": {func(o *Options) { o.Version = "1.4" }, `option Version: "1.4" is no semantic version`},
 		"a leading zero":         {func(o *Options) { o.Version = "1.04.2" }, `"1.04.2" is no semantic version`},
-		"the version 0.0.0":      {func(o *Options) { o.Version = "0.0.0" }, "counts as none for the API server"},
+		"the version 0.0.0":      {func(o *Options) { o.Version = "0.0.0" }, "counts as no version for the API server"},
 	}
 	for what, test := range cases {
 		t.Run(what, func(t *testing.T) {

@@ -59,7 +59,10 @@ async function runWrapper(
   const participant = new Participant({ ...participation, metrics }, run.lead);
   const health = healthListen && (await serveHealth(healthListen, host.clock, participant, metrics));
   const { identity } = participant;
-  logger.info({ lease: `${namespace}/${lease}`, identity, healthListen: health?.address }, 'Standing');
+  logger.info(
+    { lease: `${namespace}/${lease}`, identity, healthListen: health?.address },
+    'Takes part in the election',
+  );
   try {
     await participant.run(run.stopping);
   } finally {

@@ -44,7 +44,7 @@ export function participationOf(
 
 /**
  * Serves health checks and metrics. The participant is ready after the first publication of its LeaseCandidate, except
- * while it is withdrawn. It stays ready if it does not lead, or loses the connection to the API server.
+ * while the LeaseCandidate is withdrawn. It stays ready if it does not lead, or loses the connection to the API server.
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export function serveHealth(
@@ -63,7 +63,9 @@ export function serveHealth(
     readinessChecks() {
       const { isStanding } = participant.state;
       if (isPublished && isStanding) return [{ name: 'candidate', ok: true }];
-      const message = isStanding ? 'the LeaseCandidate is not published yet' : 'it is withdrawn';
+      const message = isStanding
+        ? 'the LeaseCandidate is not published yet'
+        : 'the LeaseCandidate is withdrawn';
       return [{ name: 'candidate', ok: false, message }];
     },
   });

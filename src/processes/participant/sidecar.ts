@@ -65,7 +65,7 @@ export async function runSidecar(
   const health = healthListen && (await serveHealth(healthListen, clock, participant, metrics));
   const { identity } = participant;
   const addresses = { listen: server?.address, socket, healthListen: health?.address };
-  logger.info({ lease, identity, ...addresses }, 'Standing');
+  logger.info({ lease, identity, ...addresses }, 'Takes part in the election');
 
   const endPauseWatch = connections?.watchPauses();
   const ended = new AbortController();

@@ -58,7 +58,7 @@ function lockTexts({ lockHolder, api }) {
     ],
     dryRun: [
       'Dry run',
-      'This replica decides and logs, and writes nothing. What changes is the work of others.',
+      'This replica decides and logs, and writes nothing. Other programs make all changes that you see.',
     ],
   };
 }

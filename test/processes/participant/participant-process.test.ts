@@ -113,7 +113,7 @@ describe('taking part for a program', () => {
     expect(existsSync(written)).toBe(false);
     // The standard output belongs to the command.
     expect(host.said.out).toBe('');
-    expect(host.said.err).toContain('"msg":"Standing"');
+    expect(host.said.err).toContain('"msg":"Takes part in the election"');
   });
 
   test.each<{ name: string; flags: GivenFlags<ParticipateSettings>; command: readonly string[] }>([
@@ -144,7 +144,7 @@ describe('taking part for a program', () => {
     {
       name: 'the program is not well',
       flags: () => ({ readyUrl: 'http://127.0.0.1:9/readyz' }),
-      want: 'it is withdrawn',
+      want: 'the LeaseCandidate is withdrawn',
     },
     {
       name: 'the API server has never been reached',
@@ -164,7 +164,7 @@ describe('taking part for a program', () => {
   test('is a candidate only while a program asks for the lead, on a Unix socket', async () => {
     const socketPath = join(folder, 'socket');
     const { host, ended } = start({ leadByConnection: 'true', socket: socketPath, listen: 'off' });
-    await vi.waitUntil(() => host.said.out.includes('"msg":"Standing"'));
+    await vi.waitUntil(() => host.said.out.includes('"msg":"Takes part in the election"'));
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(await candidates()).toEqual([]);
     const asked = get({ socketPath, path: '/lead', agent: false }).on('error', () => {});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { drainCandidates, type MoveRequest, transferLease } from '../../src/moving/moves.ts';
+import { makeCandidateObject, makeLeaseObject } from '../controller/make-objects.ts';
+import { SimApiServer } from '../simulation/sim-api-server.ts';
+import { SimConnection } from '../simulation/sim-connection.ts';
+import { SimProcess } from '../simulation/sim-process.ts';
+import { defaultSettings } from '../support/election-builders.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+/** A Lease with the candidates a, b and c, and a coordinator that holds the lock but does nothing. */
+function startSite(leader: string) {
+  const clock = new VirtualClock();
+  const api = new SimApiServer(clock);
+  for (const name of ['a', 'b', 'c'])
+    api.store.create('leasecandidates', makeCandidateObject(name, { renewedAt: 0 }));
+  const lease = api.store.create('leases', makeLeaseObject(leader, 0));
+  api.store.create('leases', {
+    ...makeLeaseObject('coordinated-leader-election_x', 0),
+    metadata: { namespace: 'kube-system', name: 'leader-election-controller' },
+  });
+  const told: string[] = [];
+  /** `onTold` runs after the command has written the priorities, and before it looks for the new leader. */
+  const request = (onTold = () => {}): MoveRequest => ({
+    client: new SimConnection(api, new SimProcess(clock), 'on-call'),
+    clock,
+    settings: defaultSettings,
+    lockNamespace: 'kube-system',
+    namespace: 'default',
+    forMs: 60_000,
+    timeoutMs: 0,
+    tell(line) {
+      told.push(line);
+      if (told.length === 1) onTold();
+    },
+  });
+  const { store } = api;
+  const lead = (holder: string) => store.update('leases', lease, makeLeaseObject(holder, 0));
+  const removeCandidate = (name: string) => {
+    const candidate = store.candidate(`default/${name}`);
+    if (candidate) store.remove('leasecandidates', candidate);
+  };
+  const removeLease = () => store.remove('leases', lease);
+  return { api, told, request, lead, removeCandidate, removeLease };
+}
+
+test.each(['a', 'b', 'c'])(
+  'a drain sets the priority of the leader last (%s), so that no drained candidate follows it',
+  async (leader) => {
+    const { api, told, request } = startSite(leader);
+    await drainCandidates({ kind: 'all' }, request());
+    const written = api.writes.map(({ key }) => key.replace('default/', ''));
+    expect(written.toSorted()).toEqual(['a', 'b', 'c']);
+    expect(written.at(-1)).toBe(leader);
+    expect(told[0]).toBe('3 candidates of 1 Lease drained, 1 of them leading.');
+  },
+);
+
+describe('a drain that moves no leader', () => {
+  type Site = ReturnType<typeof startSite>;
+
+  test.each<{ name: string; change: (site: Site) => void; want: string }>([
+    {
+      name: 'the leader stays',
+      change: () => {},
+      want: 'default/scheduler stays with a: there is no other candidate.',
+    },
+    {
+      name: 'another drained candidate leads',
+      change: ({ lead }) => lead('b'),
+      want: 'default/scheduler has moved from a to b, which is drained, too: there is no other candidate.',
+    },
+    {
+      name: 'nothing leads',
+      change: ({ lead }) => lead(''),
+      want: 'default/scheduler has no leader: there is no other candidate.',
+    },
+    {
+      name: 'the Lease and its candidates are deleted',
+      change({ removeCandidate, removeLease }) {
+        for (const name of ['a', 'b', 'c']) removeCandidate(name);
+        removeLease();
+      },
+      want: 'default/scheduler has no leader: the Lease no longer exists.',
+    },
+  ])('reports that $name', async ({ change, want }) => {
+    const site = startSite('a');
+    const { leases } = await drainCandidates(
+      { kind: 'all' },
+      site.request(() => change(site)),
+    );
+    expect(site.told.slice(1)).toEqual([want]);
+    expect(leases).toEqual([
+      {
+        namespace: 'default',
+        lease: 'scheduler',
+        from: 'a',
+        to: undefined,
+        why: want.replace(/^.*: (.*)\.$/, '$1'),
+      },
+    ]);
+  });
+});
+
+describe('a transfer to a candidate that cannot lead any more', () => {
+  test('does not report that a priority was removed if the candidate is gone', async () => {
+    const { told, request, removeCandidate } = startSite('a');
+    await transferLease(
+      'scheduler',
+      'b',
+      request(() => removeCandidate('b')),
+    );
+    expect(told.slice(1)).toEqual([
+      'b cannot lead default/scheduler: it is not a candidate of default/scheduler; there are a and c.',
+    ]);
+  });
+
+  test('removes its priority', async () => {
+    const { api, told, request } = startSite('a');
+    const conflict = () => {
+      const candidate = api.store.candidate('default/c');
+      if (candidate)
+        api.store.update('leasecandidates', candidate, {
+          ...candidate,
+          spec: { ...(candidate['spec'] as object), strategy: 'x.io/y' },
+        });
+    };
+    await transferLease('scheduler', 'b', request(conflict));
+    expect(told.slice(1)).toEqual([
+      'b cannot lead default/scheduler: the candidates disagree on the strategy, OldestEmulationVersion and x.io/y. Its priority was taken back.',
+    ]);
+  });
+});
