@@ -96,7 +96,7 @@ export interface WatchRequest {
   readonly onOpen: () => void;
   /** Called each time data arrives. */
   readonly onActivity: () => void;
-  /** Called with each event, in the server's order. Not called after `signal` has aborted. */
+  /** Called with each event except ERROR, in the order of arrival. Not called after `signal` has aborted. */
   readonly onEvent: (event: WatchEvent) => void;
 }
 

@@ -6,7 +6,7 @@ export interface ObjectMeta {
   readonly namespace?: string;
   readonly uid?: string;
   readonly resourceVersion?: string;
-  /** Null if the object has no such time: Go encodes an empty time as null. */
+  /** Null means the same as an absent field: Go encodes an empty time as null. */
   readonly creationTimestamp?: string | null;
   readonly deletionTimestamp?: string | null;
   readonly [field: string]: unknown;

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { hostAndPort } from '../support/address.ts';
 
-/** Maximum time in milliseconds without data from the proxy while the client opens a connection through it. */
+/** Maximum time in ms without data from the proxy while a connection opens. Also limits the whole SOCKS handshake. */
 const TIMEOUT_MS = 10_000;
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = {

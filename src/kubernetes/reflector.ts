@@ -9,8 +9,8 @@ import { assertNotRestored, decideRecovery } from './recovery.ts';
 import { ObjectStore, type StoreChange } from './store.ts';
 
 /**
- * A change of an object. The store already contains the change. Changes from a watch come in the order of the server,
- * and changes from a list in the order of the list, deletions last.
+ * A change that the store already contains. Changes from a watch come in the order of their arrival. Changes from a
+ * list come in the order of its items. Then come the deletions of objects that the list does not contain.
  */
 export interface ReflectorEvent<T> extends StoreChange<T> {
   /** True if the event comes from the first list. The object may then have changed long before this event. */
@@ -42,8 +42,8 @@ export interface ReflectorOptions<T> {
   readonly path: string;
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
   /**
-   * Converts an object from the server. `previous` is the converted former state of the object; undefined for a new
-   * object. If the function throws, the reflector skips this state.
+   * Converts an object from the server. `previous` is the object that the store has under the same name; undefined if
+   * the store has none. If the function throws, the reflector skips this state.
    */
   readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;
@@ -68,7 +68,7 @@ const SHORT_WATCH_MS = 1_000;
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
 /** After the server has refused this many watches from one resourceVersion, the reflector lists again. */
 const MAX_REFUSALS = 5;
-/** `relist` does nothing for this time after the start of a list, in ms, because lists are expensive. */
+/** {@link Reflector.relist} does nothing for this time in ms after the start of a list: lists are expensive. */
 const RELIST_INTERVAL_MS = 60_000;
 /**
  * After this time without a watch, in milliseconds, the reflector lists again. Meanwhile, a restore from a backup may
@@ -77,8 +77,8 @@ const RELIST_INTERVAL_MS = 60_000;
  */
 const UNWATCHED_MS = 10_000;
 /**
- * Two 410 answers count as two outages if the time between them is at least this long, in ms. The reflector then lists
- * without a delay. A server that answers 410 to every watch does so more often, because the backoff is at most 10 s.
+ * After a watch has failed with 410, the reflector lists at once if the previous 410 was at least this long ago, in ms.
+ * The value exceeds the maximum backoff. So if all watches fail with 410, the reflector still waits between lists.
  */
 const GONE_AGAIN_MS = 20_000;
 
@@ -128,7 +128,7 @@ export class Reflector<T> {
 
   /**
    * When the server last sent data, on the monotonic clock; undefined before the first data. After a watch has stalled,
-   * lists and opened watches do not count, only the data of a watch.
+   * answers to lists and newly opened watches do not count until a watch delivers data.
    */
   get lastActivity(): Instant | undefined {
     return this.#lastActivity;

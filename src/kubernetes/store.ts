@@ -14,8 +14,8 @@ interface Entry<T> {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
   /**
-   * The store's `#list` at the time when the server last sent this object. If this number is smaller than `#list` when
-   * a list ends, the object no longer exists.
+   * The number of lists that the store had begun when the server last sent this object. If the store has begun another
+   * list since then, and this list ends without the object, the object no longer exists.
    */
   list: number;
 }

@@ -131,9 +131,9 @@ interface MovedLease {
 const DRAINED = -1000;
 
 /**
- * Sets a low priority on the selected candidates. For each Lease that a selected candidate leads, waits until another
- * candidate leads this Lease, or until the timeout. Reports the new leader of each of these Leases, or why there
- * is none.
+ * Sets a low priority on the selected candidates. For each Lease that a selected candidate leads, waits until a
+ * candidate that is not selected leads this Lease. Stops waiting when no such candidate can lead, or at the timeout.
+ * Reports the new leader of each of these Leases, or why there is no new leader.
  * @throws the errors of the client.
  */
 export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {

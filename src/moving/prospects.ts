@@ -19,7 +19,7 @@ export function priorityAbove({ candidates }: ElectionInput, name: string): numb
   return highest === LARGEST ? undefined : highest + 1;
 }
 
-/** Returns the leader: a valid holder that has renewed the Lease since acquireTime (rule 12). Otherwise undefined. */
+/** Returns the valid holder if it has taken up its grant (rule 12). A Lease without acquireTime counts as taken up. */
 export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   const { lease } = input;
   const tenure = surveyTenure(input, now.monotonic);
