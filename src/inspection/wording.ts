@@ -89,12 +89,12 @@ export function adviceOn(reason: Reason): string | undefined {
   return advice[reason] ?? lasting;
 }
 
-/** Returns advice about a reason that always shows a problem; undefined for all other reasons. */
+/** Returns advice about a reason that the command `doctor` reports; undefined for all other reasons. */
 export function adviceOnTrouble(reason: Reason): string | undefined {
   return advice[reason];
 }
 
-/** Notes on a holder that does not lead, by the reason why the Lease is vacant. */
+/** Texts beside the name of a holder that does not lead. The key is the reason why the Lease is vacant. */
 export const vacancyNotes: Readonly<Partial<Record<Reason, string>>> = {
   LeaseExpired: 'expired',
   HolderEnded: 'ended',

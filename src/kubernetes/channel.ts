@@ -85,7 +85,7 @@ export class Channel {
     });
   }
 
-  /** Closes all connections at once, even during calls. The caller must send no more requests afterwards. */
+  /** Closes the current connections immediately, even during calls. The caller must send no requests afterwards. */
   cut(): void {
     this.#connections?.tunnels?.cut();
     this.#connections?.agent.destroy();

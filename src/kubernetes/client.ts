@@ -80,8 +80,8 @@ export interface KubernetesClient {
    */
   stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Ends streams at once. Waits `graceMs` (default one second) for requests in flight, then aborts them. Calls that are
-   * not sent yet fail with `CLIENT_CLOSED` or `ABORTED`. When the promise resolves, no call is in flight.
+   * Ends streams at once. Waits at most `graceMs` (default one second) for requests in flight, then aborts them. Calls
+   * that are not sent yet fail with `CLIENT_CLOSED` or `ABORTED`. When the promise resolves, no call is in flight.
    */
   close(graceMs?: number): Promise<void>;
 }

@@ -64,7 +64,7 @@ export function hasStatus(error: unknown, ...statuses: readonly number[]): error
   return error instanceof ApiError && statuses.includes(error.status);
 }
 
-/** Resolves to the answer; to undefined if the server answers one of these statuses. Rejects with other errors. */
+/** Resolves to the answer, or to undefined if it is an error with one of these statuses. Rejects with other errors. */
 export async function unlessStatus<T>(answer: Promise<T>, ...statuses: readonly number[]) {
   return await answer.catch((error: unknown) => {
     if (hasStatus(error, ...statuses)) return undefined;
@@ -72,7 +72,7 @@ export async function unlessStatus<T>(answer: Promise<T>, ...statuses: readonly 
   });
 }
 
-/** True if the server refused a write because another program has changed, deleted or created the object. */
+/** True if a write failed because its object has changed, is missing or exists already, or its namespace is missing. */
 export function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) || (hasStatus(error, 404) && error.reason === 'NotFound');
 }

@@ -10,7 +10,7 @@ import { type Cluster, type ClusterConfig, type Context, StaticConfig, type User
 import { type Kubeconfig, parseKubeconfig } from './kubeconfig-file.ts';
 
 export interface KubeConfigSource {
-  /** The path of a kubeconfig. If set, $KUBECONFIG, the service account of the pod and ~/.kube/config are not used. */
+  /** The path of a kubeconfig. It replaces all other sources: $KUBECONFIG, a pod's service account, ~/.kube/config. */
   readonly kubeconfig?: string | undefined;
   /** The context to use instead of the current context of the file. */
   readonly context?: string | undefined;
@@ -41,7 +41,7 @@ const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount
 
 /**
  * Reads the configuration from the first of these sources that is set or exists: the given file; the files in
- * $KUBECONFIG; the pod's service account; ~/.kube/config. If several entries in $KUBECONFIG have the same name, the
+ * $KUBECONFIG; the pod's service account; ~/.kube/config. If two clusters, users or contexts have the same name, the
  * first counts. Throws {@link NoClusterError} if no source exists, and {@link KubeConfigError} for an unusable source.
  */
 export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
