@@ -13,7 +13,7 @@ export type Outcome =
 
 export type Leader = Extract<Outcome, { kind: 'leader' }>;
 
-/** Returns the outcome of an election among `candidates`. `incumbent` leads unless it has to yield (rule 5). */
+/** Returns the outcome among `candidates`. An electable `incumbent` wins unless it must yield (rule 5). */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   return outcomeIn(tally(candidates, incumbent));
 }
@@ -152,8 +152,8 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
   // One candidate for each different ordered list, and the first elements of the lists.
   const lists = new Map<string, LeaseCandidate>();
   const firsts = new Set<string>();
-  // `highest`: the highest binaryVersion of the candidates that ask for a single strategy, not for a list. `named`: each
-  // strategy for which candidates with this version ask, with one of the candidates that ask for it.
+  // `highest`: the highest binaryVersion of the candidates that ask for a single strategy, not for a list. `named`: the
+  // strategies that the candidates with this version ask for. Each strategy has one of these candidates as its value.
   let highest: SemVer | undefined;
   let highestText: string | undefined;
   let named = new Map<string, LeaseCandidate>();
@@ -192,7 +192,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
   return { present, lists, firsts, highest, named, best };
 }
 
-/** Whether candidates agree on a strategy, and on which (rule 4). */
+/** The strategy on which candidates agree, or the reason why they agree on none (rule 4). */
 export type StrategyResolution =
   | Extract<Outcome, { kind: 'none' | 'conflict' }>
   | { readonly kind: 'resolved'; readonly strategy: string };

@@ -64,7 +64,7 @@ export function recordSuccess<K extends Known>(
   let { memory } = known;
   if (action.kind === 'PingCandidate') {
     const isRoutine = action.purpose === 'validity' || action.purpose === 'collection';
-    // The waves of pings count from the moment when the server confirmed the first ping of the election (rule 6).
+    // Each wave of pings has a fixed delay after the server's confirmation of the election's first ping (rule 6).
     if (!isRoutine && memory.askingSince === undefined) memory = { ...memory, askingSince: at };
     const asked = { ...known, memory };
     return observing(asked, action, (observation) => recordPingDelivered(observation, sentAt, at));
@@ -81,7 +81,7 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
   if (action.kind === 'DeleteCandidate') {
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
   }
-  // A watch shows every write to an existing Lease, but may miss a Lease that was created, taken up and deleted.
+  // The watch shows all updates, but may miss a Lease that was created, taken up and deleted: remember this grant.
   if (action.kind === 'CreateLease') return { ...known, memory: loseGrant(known.memory, at) };
   if (action.kind !== 'PingCandidate') return known;
   let { memory } = known;

@@ -105,7 +105,7 @@ export type Tenure =
     }
   | {
       readonly kind: 'vacant';
-      /** Why the Lease is vacant. GrantRevised: a holder that has not taken up its grant is gone or silent. */
+      /** Why the Lease is vacant. GrantRevised: the holder has not taken up its grant, and is gone or silent. */
       readonly need:
         | 'LeaseMissing'
         | 'LeaseExpired'
@@ -114,7 +114,7 @@ export type Tenure =
         | 'LeaseFenced'
         | 'GrantRevised';
       readonly lease: Lease | undefined;
-      /** Set while a former holder may still believe that it holds the Lease (rule 8). */
+      /** Set while a former holder may still believe that it holds the Lease (rule 8), or until a fence expires. */
       readonly reservation: Reservation | undefined;
       /** When there was first proof that the holder has ended (rule 17). */
       readonly endedAt?: Instant;
@@ -241,7 +241,7 @@ function stateOf(
   const { settings } = input;
   // A candidate with the fence's name takes no part: on a Lease, it would look like the fence.
   if (candidate.isDeleting || candidate.name === FENCE) return 'Deleting';
-  // A valid holder needs no answer to a ping: its renewals of the Lease show that it is alive.
+  // A valid holder needs no answer to a ping. If it has crashed, the Lease expires.
   if (isHolder) return 'Live';
   if (at < withdrawnUntil(input, candidate.name)) return 'Withdrawn';
   const hasLapsed = isLapsed(input, candidate.name, at);
@@ -267,7 +267,7 @@ function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   return at < (lapsedUntil(input, name, at) ?? at);
 }
 
-/** Returns when lapses stop holding the candidate back (rule 7), maybe a past time; undefined with too few lapses. */
+/** Returns the time until which lapses hold or held the candidate back (rule 7); undefined with too few lapses. */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
   name: string,
@@ -280,7 +280,7 @@ export function lapsedUntil(
   const own = hasJustLapsed ? withLapse(earlier ?? NO_ATTEMPTS, memory, ranOutAt) : earlier;
   if (!own) return undefined;
   const ofLease = hasJustLapsed ? withLapse(lapsesOfLease, memory, ranOutAt) : lapsesOfLease;
-  // After a lapse of another candidate, the first lapse of this candidate counts as its second.
+  // If several candidates have lapsed in a row, the first lapse of each of them counts as its second.
   const excess = Math.max(own.count, Math.min(ofLease.count, LAPSES_ALLOWED + 1)) - LAPSES_ALLOWED;
   if (excess <= 0) return undefined;
   const initialMs = 2000 * settings.leaseDurationSeconds;

@@ -73,7 +73,7 @@ export class PodIndex {
     return pods.find((pod) => pod.namespace === namespace) ?? (pods.length === 1 ? pods[0] : undefined);
   }
 
-  /** Returns the Pods of all namespaces with this hostname or name. */
+  /** Returns the Pods that have this hostname or name, in all namespaces. */
   sharing(hostname: string): readonly AuditedPod[] {
     return (this.#byHostname.get(hostname) ?? []).map(({ pod }) => pod);
   }
