@@ -42,7 +42,7 @@ export class Candidate {
   #former: PublishedCandidate | undefined;
   /** The API versions that the program has no permission to use: a Role may allow only one API group. */
   readonly #forbidden = new Set<CandidateApiVersion>();
-  /** Set while the candidate is withdrawn. Resolves when the LeaseCandidate is deleted, or when `stand` is called. */
+  /** Set while the candidate is withdrawn. Resolves when the deletion ends or fails, or when `stand` is called. */
   #withdrawal: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: CandidateParts) {

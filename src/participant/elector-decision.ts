@@ -15,15 +15,15 @@ export interface LeaseSight {
   /** The Lease as last seen; undefined if the Lease does not exist. */
   readonly lease: Lease | undefined;
   /**
-   * When the elector first saw the current record (see `isSameRecord`). For a record that it first saw in the answer to
-   * its own write: when it sent this write.
+   * The time at which the elector first saw the current record (see `isSameRecord`). If the elector first saw the
+   * record in the answer to its own write, `since` is the time at which it sent this write.
    */
   readonly since: Instant;
   /** The greatest leaseTransitions that the elector has seen; -1 if it has never seen the Lease. */
   readonly maxTransitions: number;
   /**
-   * True if no term has used the current leaseTransitions as its fencing token: a grant has increased leaseTransitions,
-   * and the elector has seen no renewal since.
+   * True if the elector has seen a grant that increased leaseTransitions, and no renewal after this grant. In this
+   * case, no term has used the current leaseTransitions as its fencing token.
    */
   readonly isTokenUnused: boolean;
 }
@@ -134,9 +134,9 @@ export function holderSeen(sight: LeaseSight | undefined, now: Instant): string 
 }
 
 /**
- * Returns the fencing token of a term that begins now: the current leaseTransitions if no term has used it, otherwise a
- * greater value. Not every grant increases leaseTransitions: the coordinator does so only in a grant to another holder,
- * and the coordinator built into kube-apiserver never does.
+ * Returns the fencing token of a term that begins now: the current leaseTransitions if `isTokenUnused`, otherwise a new
+ * value. An earlier term may have used the current leaseTransitions, because not every grant increases it. For example,
+ * the coordinator built into kube-apiserver never increases leaseTransitions.
  */
 export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: LeaseSight): number {
   if (lease && isTokenUnused) return lease.leaseTransitions;

@@ -108,8 +108,8 @@ export class Elector {
   }
 
   /**
-   * Takes part until `signal` aborts, or until the callback ends without being told to stop. Resolves when the Lease is
-   * released, or cannot be released. Rejects with the error of the callback.
+   * Takes part until `signal` aborts, or until the callback ends without being told to stop. Then releases the
+   * Lease if this elector holds it. Resolves even if the release fails. Rejects with the error of the callback.
    */
   async run(signal: AbortSignal): Promise<void> {
     const stop = () => {

@@ -102,6 +102,6 @@ export interface ParticipantState {
    * `following`: at all other times.
    */
   readonly role: 'following' | 'leading' | 'ending';
-  /** False from a call of `withdraw` until a call of `stand`. A participant that leads first ends its term. */
+  /** False from a call of `withdraw` until a call of `stand`, even while the program still ends its term. */
   readonly isStanding: boolean;
 }

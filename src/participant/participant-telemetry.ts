@@ -97,8 +97,8 @@ const SLOWPATH = {
 };
 
 /**
- * Creates the metrics of a Lease, or finds them in the registry. Loads prom-client only here, because only a program
- * that gives a registry needs to have it installed.
+ * Creates the metrics of a Lease, or finds them in the registry. Loads prom-client only here, because a program without
+ * metrics does not need to install prom-client.
  */
 export function createParticipantMetrics(registry: MetricsRegistry, name: string) {
   const { Counter, Gauge } = createRequire(import.meta.url)('prom-client') as typeof PromClient;

@@ -122,8 +122,8 @@ export class Participant {
   }
 
   /**
-   * Ends the term and releases the Lease, then resolves. Keeps the LeaseCandidate, but for some seconds the coordinator
-   * grants the Lease to this participant only if no other candidate can lead.
+   * Ends the term and releases the Lease. Keeps the LeaseCandidate. For some seconds after the release, the coordinator
+   * grants the Lease to this participant only if no other candidate can lead. Resolves even if the release fails.
    */
   resign(): Promise<void> {
     return this.#elector.resign();
