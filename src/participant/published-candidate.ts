@@ -33,7 +33,7 @@ export interface CandidateParts {
 /** The `on...` callbacks must not throw. */
 interface PublishedCandidateParts extends CandidateParts {
   readonly apiVersion: CandidateApiVersion;
-  /** Called when the LeaseCandidate was created, or an existing one was renewed for the first time. */
+  /** Called once, after this process has created the LeaseCandidate or has adopted an existing one. */
   readonly onPublished: () => void;
   /**
    * Called once if the API server answers 403 before the first publication: the program has no permission for this API

@@ -26,7 +26,7 @@ export interface Term {
  * Why a term is over.
  * - `yielded`: the Lease names another candidate as its preferredHolder.
  * - `resigned`: the program called `resign` or `withdraw`.
- * - `stopped`: the participant was stopped, or the callback has ended by itself.
+ * - `stopped`: the participant was stopped, or the program's {@link Lead} function has ended by itself.
  * - `lost`: the Lease was not renewed in time, or has another holder.
  */
 export type TermEnd = 'yielded' | 'resigned' | 'stopped' | 'lost';

@@ -100,8 +100,8 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
 
 /**
  * Refuses to start if the lock is outside kube-system and the API server serves native LeaseCandidates: the coordinator
- * built into kube-apiserver could then elect at the same time (rule 10). If the check fails, there is no error: this
- * coordinator takes such a lock only after discovery has shown that the built-in coordinator cannot elect.
+ * built into kube-apiserver could then elect at the same time (rule 10). If the API server gives no valid answer, this
+ * coordinator starts, but takes such a lock only after discovery has shown that the built-in cannot elect.
  * @throws {Error} with advice, if the namespace of the lock is refused.
  */
 async function refuseLock(

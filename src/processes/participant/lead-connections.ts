@@ -40,7 +40,7 @@ interface LeadConnectionsParts {
   readonly lease: string;
   /**
    * Interval of messages to the leading program, in milliseconds. While the elector renews the Lease, each message must
-   * arrive before the permission of the last one ends.
+   * arrive before the permission of the previous message ends.
    */
   readonly repeatMs: number;
   readonly logger: Pick<Logger, 'info' | 'warn'>;

@@ -57,8 +57,8 @@ export class Leadership {
   };
 
   /**
-   * Records that the program has stopped leading, or will not start to lead. The sidecar then releases the Lease
-   * without waiting until its promises have expired.
+   * Records that the program has stopped leading, or will not start to lead. When the term ends, the sidecar then
+   * releases the Lease without waiting until its promises have expired.
    */
   acknowledge(): void {
     this.#acknowledged.abort();

@@ -23,7 +23,7 @@ export function participationOf(
   { clock, env }: Host,
   logger: Logger,
 ): Participation {
-  // All other settings have the same names as the options of a participant.
+  // If another setting is also an option of a participant, both have the same name.
   const { kubeconfig, context, namespace, leaseDurationSeconds, ...options } = settings;
   const userAgent = 'coordinated-leader-election-participate';
   const source = { kubeconfig, context, env, clock, userAgent, namespace };

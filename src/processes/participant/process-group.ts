@@ -52,16 +52,16 @@ const SHELL = '/bin/sh';
 
 /**
  * A shell script that waits for a line on file descriptor 3, then executes the command. If the descriptor is closed
- * without a line, the wrapper was killed before it started the guard. The script then exits, because no process would
- * end the command in time.
+ * without a line, the wrapper was killed before it called `release()`. The script then exits, because there may be no
+ * guard to end the command in time.
  */
 const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
 
 /**
- * Starts a process in its own group, so that this program can end all processes of the command together. The new
+ * Starts a process in its own group, so that the wrapper can end all processes of the command together. The new
  * process executes `command` only after a call of `release()`. If there is no shell, the process executes `command` at
  * once; if the command cannot start, `child` emits `error`.
- * @throws {Error} with the errno `code`, if there is a shell, but the program does not exist or is not executable.
+ * @throws {Error} with the errno `code`, if there is a shell, but the command does not exist or is not executable.
  */
 export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
   const [file = '', ...args] = command;
