@@ -143,9 +143,9 @@ export type Audit = ReturnType<typeof auditOf>;
 /** The assumed retry period, in seconds, of an elector whose renewals were not seen: client-go's default. */
 const DEFAULT_RETRY_SECONDS = 2;
 const SLOW_FAILOVER_SECONDS = 30;
-/** A renewal is late after this share of the Lease's duration. client-go's default renew deadline is 10 s of 15 s. */
+/** Share of the Lease's duration after which a renewal is late. By default, client-go allows 10 s for a 15 s Lease. */
 const LATE_SHARE = 2 / 3;
-/** Minimum time without a leader for the finding `LeftOver`, in seconds. */
+/** Time without a renewal, in seconds, after which the finding `LeftOver` is possible. */
 const LEFT_OVER_SECONDS = 3600;
 /** How long a candidate is valid after its last renewal, in microseconds: the coordinator's default (rule 1). */
 const CANDIDATE_VALIDITY = 30n * 60_000_000n;
@@ -223,7 +223,7 @@ function stateOf(watched: WatchedLease, now: Now): HoldingState {
   return holderIdentity === FENCE ? 'fenced' : 'held';
 }
 
-/** Returns the seconds since the last observed renewal, or else since renewTime; undefined if neither is known. */
+/** Returns the seconds since the last renewal: observed, or else estimated from renewTime; undefined if not known. */
 function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
   if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
   if (lease.renewTime === undefined) return undefined;

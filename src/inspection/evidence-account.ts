@@ -61,7 +61,7 @@ function isHolderSilent(input: ElectionInput, { monotonic: at }: Now): boolean {
   return tenure.kind === 'held' ? at >= tenure.lateAt : tenure.need === 'LeaseExpired';
 }
 
-/** Returns the Pod that owns the holder's candidate. Without an owner, returns all Pods with the holder's hostname. */
+/** Returns the Pod that owns the holder's candidate. Without an owner, returns the Pods with the holder's hostname. */
 async function readPods(
   client: KubernetesClient,
   { namespace, lease, candidates }: ElectionInput,
@@ -116,7 +116,7 @@ function describeConditions(
   return accounts('Silent', false, `the holder may still renew for ${left}`, bound, exited);
 }
 
-/** Returns what a coordinator knows of the Pod's ended containers if it has watched the Pod since its creation. */
+/** Returns the Pod with the observations of a coordinator that has watched this Pod since the Pod's creation. */
 function asIfObserved(pod: Pod, now: Now): ObservedPod {
   const observed = observePod(undefined, pod, Number.NEGATIVE_INFINITY);
   const ended = pod.containers.flatMap((container) => container.ended);

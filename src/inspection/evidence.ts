@@ -23,9 +23,9 @@ const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /**
- * Examines a cluster without changing it: creates a Lease in `namespace` only as a dry run. If the user may not read
- * the elections of all namespaces, reads only those of `namespace`. Rejects with the errors of the client, but not if
- * the user lacks a permission.
+ * Examines a cluster without changing it: the creation of a Lease in `namespace` is only a dry run. If the user may not
+ * read the elections of all namespaces, reads only those of `namespace`. Rejects with the errors of the client, but not
+ * if the user lacks a permission.
  */
 export async function gatherEvidence(
   request: ClusterScope & { readonly clock: ClusterClock; readonly settings: DoctorSettings },

@@ -147,7 +147,7 @@ function checkLock(evidence: Evidence): readonly Finding[] {
   return present([checkPlace(evidence), checkHolder(evidence), checkOthers(evidence)]);
 }
 
-/** Reports a lock outside kube-system if the server has native LeaseCandidates: coordinators refuse it (rule 10). */
+/** Reports a lock that coordinators refuse (rule 10): outside kube-system if the server has native LeaseCandidates. */
 function checkPlace({ lockNamespace, elections }: Evidence): Finding | undefined {
   const served = elections?.candidateApis.find((api) => sourceOf(api) === 'native');
   if (served === undefined || !isSeparateLock(lockNamespace)) return undefined;
@@ -278,7 +278,7 @@ function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[]
   return findings.length > 0 ? findings : [passed('No clock is off by more than 2 s.')];
 }
 
-/** Reports a renewTime only if it is later than both clocks, the server's and this machine's: either may be behind. */
+/** Reports a renewTime only if it is ahead of the server's clock and of this machine's, as one clock may be slow. */
 function checkRenewTimes({ elections, now }: ObservedElections, ahead?: ServerAhead): Finding | undefined {
   const otherIsAheadMs = skewOf(ahead) === undefined ? ahead?.max : ahead && -ahead.min;
   const latest = now.wall + BigInt(Math.round((Math.max(0, otherIsAheadMs ?? 0) + TOLERATED_SKEW_MS) * 1000));

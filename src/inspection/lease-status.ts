@@ -95,8 +95,8 @@ export function describeStatus(decision: Decision, view: View, rawLease?: Kubern
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
-  // The outlook keeps the holder unless a candidate has a better priority or version. While the coordinator revises a
-  // grant, the holder also loses to a candidate that is better by age or name.
+  // The outlook keeps the holder unless the holder would have to yield (rule 5). But if the coordinator revises a
+  // grant, the best candidate gets the Lease, even if the holder would not have to yield.
   const outcome = isBeingRevised(decision) ? decideOutcome(possible) : view.outlook;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),

@@ -14,12 +14,12 @@ import { InMemoryElection } from './in-memory-election.ts';
 export type Rehearsal = ReturnType<Rehearsing['result']>;
 
 // As with client-go's defaults, a leader renews every 2 s, and a Lease lasts 15 s. A simulated elector that does not
-// lead polls every 2 s, too. With client-go, it polls every 2 to 4.4 s.
+// lead polls every 2 s, too. An elector of client-go that does not lead polls every 2 to 4.4 s.
 const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** After this time without a new step, in ms, a Lease counts as settled, because it may wait forever. */
+/** Time without a new step, in ms, after which a Lease may count as settled: a conflict, for example, may never end. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 
@@ -59,7 +59,7 @@ export type Change =
   | {
       readonly kind: 'replace';
       readonly names: readonly string[];
-      /** `next`: the leader stops, if it is in `names`. `last`: the leader stops only if no other one remains. */
+      /** `next`: the leader stops if it is in `names`. `last`: the leader stops after all others in `names`. */
       readonly leaderIs: 'next' | 'last';
       readonly successor: LeaseCandidate;
     };
