@@ -15,7 +15,7 @@ import { createLogger, type Logger } from '../telemetry/logger.ts';
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 
-/** First line of a kubeconfig that this program wrote. The program must not overwrite any other file. */
+/** First line of each kubeconfig that `serve` writes. `--kubeconfig-out` overwrites only files with this first line. */
 const KUBECONFIG_HEADER = '# Written at each start of: coordinated-leader-election serve\n';
 
 /**
@@ -100,7 +100,7 @@ function refuseToOverwrite(file: string): void {
   );
 }
 
-/** Writes a kubeconfig for each kind of access. Returns the paths; a path is undefined if no token has this access. */
+/** Writes an admin and a read-only kubeconfig. Returns the paths; a path is undefined if no token has this access. */
 function writeKubeconfigs(
   { kubeconfigOut, listen }: ServeSettings,
   directory: string,
@@ -176,7 +176,7 @@ async function obtainCredentials(settings: ServeSettings, clock: Clock) {
 
 /**
  * Reads and checks the certificate and the key. `ca` is the root certificate for the kubeconfigs, in PEM; undefined if
- * the file contains no root certificate.
+ * the last certificate in the file is not a root certificate.
  */
 function readCertificate(certFile: string, keyFile: string, clock: Clock) {
   const cert = withContext(`--tls-cert ${certFile}`, () => readFileSync(certFile, 'utf8'));
@@ -186,8 +186,8 @@ function readCertificate(certFile: string, keyFile: string, clock: Clock) {
 }
 
 /**
- * Returns the root certificate at the end of a chain; undefined if the chain does not contain its root. Chains of
- * public CAs usually do not contain it.
+ * Returns the last certificate of a chain; undefined if that certificate is not a root certificate. Chains of public
+ * CAs usually do not contain the root certificate.
  */
 function rootIn(chain: string): string | undefined {
   const last = chain.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)?.at(-1);

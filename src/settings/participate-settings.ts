@@ -73,7 +73,7 @@ const settings = {
       description: 'name of the candidate and of the holder; must be unique among running programs',
       defaultNote: "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
     }),
-    // The default is lower than all real versions. It is not 0.0.0, because kube-apiserver rejects 0.0.0.
+    // The lowest release version except 0.0.0. kube-apiserver rejects 0.0.0 if the strategy is OldestEmulationVersion.
     binaryVersion: option('binary-version', version, {
       description: "the program's version",
       default: '0.0.1',
@@ -153,8 +153,8 @@ export function contradictionsWith(command: readonly string[], given: Participat
 }
 
 /**
- * Time between the SIGKILL that the wrapper sends and the one that its guard sends, in ms. The command needs a moment
- * to end after the first one.
+ * Time from the deadline at which the wrapper sends SIGKILL until the deadline of its guard, in ms. The command needs a
+ * moment to end after the SIGKILL of the wrapper.
  */
 const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;

@@ -13,8 +13,8 @@ export interface Setting<T, Default = string | undefined> extends ValueType<T> {
   /** The default, as a user would write it; undefined if there is no default. */
   readonly default: Default;
   /**
-   * Text for the help instead of the default, for a default that needs an explanation. Without a note, the help shows
-   * "none" for an empty or missing default.
+   * Text that the help shows instead of the default, if the default needs an explanation. Without a note, the help
+   * shows "none" for an empty or missing default.
    */
   readonly defaultNote?: string;
   /** The text for the help. For a switch that is on by default, it describes the `--no-` form. */
@@ -36,7 +36,7 @@ type Parser<T> = (text: string) => { value: T } | { problem: string };
 
 /** Describes the settings of a command. `S` is the type of the resolved settings. */
 export interface SettingsTable<S> {
-  /** Prefix of the environment variables, without the underscore. */
+  /** Prefix of the environment variables, without its last underscore: `CLE_DEMO` for `CLE_DEMO_LISTEN`. */
   readonly envPrefix: string;
   /** The settings, in the order of the help. */
   readonly settings: { readonly [K in keyof S]: Setting<S[K]> };
@@ -113,8 +113,8 @@ export function rowsOf<S>({ settings }: Pick<SettingsTable<S>, 'settings'>) {
 }
 
 /**
- * Resolves each setting: from its flag, otherwise its environment variable, otherwise its default. Throws a {@link
- * SettingsError} with all problems.
+ * Resolves each setting: from its flag, otherwise its environment variable, otherwise its default.
+ * @throws {SettingsError} with all invalid values, or, if every value is valid, with all contradictions.
  */
 export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>, env: Environment): S {
   const problems: string[] = [];
@@ -134,7 +134,7 @@ export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>
   return settings;
 }
 
-/** @throws {SettingsError} if there is a contradiction. */
+/** @throws {SettingsError} with the sentences in `contradictions`, if there are any. */
 export function refuse(contradictions: Contradictions): void {
   const found = contradictions.flatMap((sentence) => sentence || []);
   if (found.length > 0) throw new SettingsError(found);

@@ -84,8 +84,8 @@ const COUNTDOWN_MS = 1000;
 export const MAX_CANDIDATES = 100;
 
 /**
- * Builds the entry of a Lease, using the controller's own decision function. Also returns, as `until`, when the entry
- * becomes outdated if the Lease and its candidates do not change; undefined if it does not become outdated.
+ * Builds the entry of a Lease, using the controller's own decision function. `until` is the time at which the entry
+ * becomes outdated even if the Lease and its candidates do not change; undefined if there is no such time.
  * @param wallOffsetMs instant + offset = Unix time in ms
  */
 export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: number) {

@@ -10,7 +10,7 @@ const MOST_DOTS = 6;
 
 /**
  * Shows Leases as a grid. Only the rows in and near the visible part exist in the document. The focus stays on the
- * grid. Arrow keys move the active row, and Enter opens the Lease of this row.
+ * grid. Arrow keys make the next or previous row active, and Enter opens the Lease of the active row.
  * @param {HTMLElement} root
  * @param {(key: string, isByKeyboard: boolean) => void} onOpen
  */

@@ -18,7 +18,7 @@ export const filters = {
 /** @type {ReadonlySet<Tone>} */
 const URGENT = new Set(['bad', 'warn']);
 
-/** The Leases that one connection has sent: urgent Leases first, then the others, each sorted by namespace and name. */
+/** The Leases from one connection: urgent Leases, then the others. Both groups are sorted by namespace and name. */
 export class LeaseList {
   /** @type {Map<string, { entry: LeaseEntry, order: string, searched: string }>} */
   #rows = new Map();
