@@ -82,7 +82,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
-    // Compute `at` once per interruption: the two clocks drift apart, and each new value would be sent to all pages.
+    // Compute `at` once per interruption. Later results would differ because of clock drift, and would go to all pages.
     if (blind?.since !== since) blind = { since, at: Math.round(wallMs(clock) - blindMs) };
     return { hasSynced, blindSince: blind.at };
   }

@@ -18,7 +18,7 @@ export interface Messages {
   readonly complete: { readonly leases: number };
   /** Sent at the start, and after 10 s without another message. `now` is the current time of the replica. */
   readonly beat: { readonly now: number };
-  /** If too many pages are open, the replica refuses a new stream. This message is then the only one of the stream. */
+  /** The only message of a stream that the replica refuses, for example because too many pages are open. */
   readonly refused: { readonly why: string };
 }
 
@@ -63,7 +63,7 @@ export interface LeaseEntry
   readonly holderNote?: string | undefined;
   /** Whether the Lease has candidates but no valid holder. */
   readonly isUnled: boolean;
-  /** When the Lease lost its holder; absent if `isUnled` is false, or if the replica did not see the loss. */
+  /** The time since which the Lease counts as unled; absent if `isUnled` is false, or if this time is unknown. */
   readonly unledSince?: number | undefined;
   readonly tone: Tone;
   readonly waitingFor?: string | undefined;
@@ -109,7 +109,7 @@ export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
   return Number(clock.wallTime() / 1000n);
 }
 
-/** Maximum number of characters in a small message. A small message may contain long texts. */
+/** Maximum number of characters in a small message. Long texts in a larger message are always shortened. */
 const LARGE = 4 * 1024;
 
 /**

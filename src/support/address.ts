@@ -35,7 +35,7 @@ export function isAllowedHost(host: string | undefined): boolean {
   return labels.length === 1 || PRIVATE_DOMAINS.includes(labels.at(-1) ?? '');
 }
 
-/** Returns the error of a server that cannot listen on the address of `--listen`, with advice. */
+/** Returns the error of a server that cannot listen on the address of `--listen`. Adds advice for common causes. */
 export function listenError(error: Error, { host, port }: ListenAddress): Error {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: 'address already in use; stop the program that listens there or choose another port',
@@ -54,7 +54,7 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
 /**
  * Starts `server`. Resolves to its address, with the port that the system has selected for port 0. The caller must
  * handle later errors of the server, because an unhandled error ends the process.
- * @throws {Error} with the address and advice, if the server cannot listen on the address.
+ * @throws {Error} with the address, and with advice for common causes, if the server cannot listen on the address.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<ListenAddress> {
   server.listen(port, host);

@@ -11,8 +11,8 @@ interface BackoffRange {
 
 /**
  * Returns the delay after this many consecutive failures, in milliseconds; 0 for no failures. The delay doubles with
- * each failure. Jitter shortens the delay by up to half, so that clients that failed together do not retry together.
- * `chance` is a random number from 0 to 1. With 1, there is no jitter.
+ * each failure, up to `maxMs`. Jitter shortens the delay by up to half, so that clients that failed together do not
+ * retry together. `chance` is a random number from 0 to 1. With 1, there is no jitter.
  */
 export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance = 1): number {
   if (failures === 0) return 0;
@@ -52,7 +52,7 @@ export class Backoff {
   }
 }
 
-/** Minimum time between two reports of the same failure, in milliseconds. The first failure is reported at once. */
+/** Minimum time in ms between two reports of a failure with an unchanged message. A new message is reported at once. */
 const REPEAT_AFTER_MS = 60_000;
 
 /**

@@ -17,7 +17,7 @@ const REMEMBERED = 200;
 /** Time without typing after which a screen reader announces the number of results, in milliseconds. */
 const ANNOUNCE_MS = 800;
 
-/** The data of one connection. @typedef {{ leases: LeaseList, elections: ElectionEntry[], isComplete: boolean }} Copy */
+/** Data from one connection. @typedef {{ leases: LeaseList, elections: ElectionEntry[], isComplete: boolean }} Copy */
 
 /** The data that the page shows. `elections` begins with the newest one. @type {Copy} */
 let known = { leases: new LeaseList(), elections: [], isComplete: false };

@@ -88,8 +88,8 @@ function candidateItem(candidate, { losses, states }) {
 }
 
 /**
- * Returns a function that shows elections in the timeline of a section, newest first. If a new connection sends an
- * election again, the function keeps the item of the election, so that the item keeps its focus and stays open.
+ * Returns a function that shows elections in the timeline of a section, newest first. The function reuses the item of
+ * an election that it already shows, even if a new connection sends the election again. So an open item stays open.
  * @param {Element} section
  */
 export function electionList(section) {

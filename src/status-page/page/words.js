@@ -36,7 +36,7 @@ export function versionText({ binary = 'no version', emulation = 'no version' })
   return binary === emulation ? binary : `${binary} as ${emulation}`;
 }
 
-/** Splits a key into the namespace, which keeps its `/`, and the name. @param {string} key */
+/** Splits a key such as `default/app` into the namespace `default/` and the name `app`. @param {string} key */
 export function splitKey(key) {
   const slash = key.indexOf('/') + 1;
   return { namespace: key.slice(0, slash), name: key.slice(slash) };
