@@ -71,7 +71,7 @@ export class DueKeys {
     this.#timer = undefined;
   }
 
-  /** Sets the timer for the earliest deadline. If that deadline is removed, the timer fires and finds no due key. */
+  /** Sets a timer for the earliest deadline. The timer of a removed deadline may still fire when no key is due. */
   #arm(): void {
     const { clock } = this.#options;
     const at = this.#later.earliest;

@@ -34,11 +34,11 @@ export function makePrivateDirectory(directory: string): void {
   if (existing) throw new Error(`${directory} is a file, not a directory`);
   const parent = dirname(directory);
   if (parent !== directory) makePrivateDirectory(parent);
-  // Do not use Node's option `recursive`: on a file system that refuses new directories, such as /proc, it never ends.
+  // Do not use Node's option `recursive`: mkdirSync would never return on /proc, which refuses new directories.
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/** Calls `act`. If it throws, throws an error that names `what` (a file or a flag), with the original as its cause. */
+/** Calls `act`. Wraps an error of `act` in a new error that names `what`, such as a file or a flag. */
 export function withContext<T>(what: string, act: () => T): T {
   try {
     return act();

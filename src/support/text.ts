@@ -92,7 +92,7 @@ export function shortened(text: string, maxLength: number): string {
   return `${text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** Maximum characters of one text in a log message or on the status page. Names and sentences are shorter. */
+/** Maximum length of a string in a field of a log line, or on the status page. Most strings are much shorter. */
 const MAX_CHARACTERS = 1000;
 
 /** Shortens the long strings in a value. Changes only strings, arrays and plain objects. */

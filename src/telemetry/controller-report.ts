@@ -5,7 +5,6 @@ import { kindOfFailure } from '../kubernetes/errors.ts';
 import { createThrottle } from '../support/backoff.ts';
 import { createDecisionReport, type ReportParts } from './decision-report.ts';
 
-/** Advice for a cluster whose API server does not serve LeaseCandidates. */
 export const NOT_SERVED_ADVICE =
   'The API server does not serve LeaseCandidates. Define those of our own group with kubectl apply -f deploy/crd.yaml, or start ' +
   'every kube-apiserver with --feature-gates=CoordinatedLeaderElection=true and --runtime-config=coordination.k8s.io/v1beta1=true (Kubernetes 1.33 ' +
@@ -15,7 +14,6 @@ const TWINS =
   `Two LeaseCandidates have the same name, one in coordination.k8s.io and one in ${GROUP}: the candidate with the last observed renewal counts. ` +
   'Delete the other one, and see that the program publishes only one';
 
-/** Log message for an invalid priority annotation. */
 export const UNREADABLE_PRIORITY =
   'A priority cannot be read, and does not count. Set the annotation priority to a whole number of 32 bits, such as 100, and ' +
   'priority-until, if there is to be an end, to a time such as 2026-01-01T12:00:00Z';
@@ -89,7 +87,8 @@ export function createControllerReport(parts: ReportParts): ObserveController {
     },
     lockEvent: ({ event }) => reportLock(event),
     lockWatchFailed({ error, context }) {
-      // Only warn: without the watch, this replica still reads or renews the lock every 2 s, but reacts later.
+      // Only warn, because this replica also reads or renews the lock every 2 s. Without the watch, the replica notices
+      // changes of the lock later.
       metrics.lock.callFailed('watch');
       if (isNew('lock watch', error))
         logger.warn({ err: error, retryInMs: context.retryInMs }, 'Watching the coordinator lock failed');

@@ -93,7 +93,7 @@ const SURVEY_AGE_MS = 1000;
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** The times at which a survey first found each Lease without a leader. Only for Leases whose `since` is unknown. */
+  /** For each Lease without `UnledLease.since`, the time at which a survey first found the Lease without a leader. */
   let foundUnled = new Map<string, Instant>();
 
   const current = sharedWhileRunning(async () => {

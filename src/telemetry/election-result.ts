@@ -27,7 +27,7 @@ export const electionResults = {
 
 export type ElectionResult = keyof typeof electionResults;
 
-/** Returns the result of the election after the writes of this decision; undefined if they end no election. */
+/** If the writes of this decision end an election, returns the result of that election; otherwise undefined. */
 export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
   const grant = grantOf(decision);
   if (grant) return grant.revises ? 'revised' : 'granted';

@@ -12,7 +12,7 @@ export interface ScrapeSources {
   };
   /** Surveys the Leases. `known` is the redundancy that the last survey returned. */
   readonly survey?: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>;
-  /** Returns the time of the last data of the most silent watch; undefined until every watch has received data. */
+  /** Returns the earliest of the times at which the watches last received data; undefined while a watch has no data. */
   readonly lastHeard?: (resource: WatchedResource) => Instant | undefined;
   /** Number of locks that other coordinators hold in other namespaces. */
   readonly otherLocks?: () => number;
