@@ -15,7 +15,10 @@ interface TakeOverParts {
 
 /** Maximum wait until the watch shows our own lock, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/** A Lease may be created and deleted unseen before a list. Its holder may lead for this time after the list, in ms. */
+/**
+ * How long a list counts as recent, in ms. Just before a list, a Lease may have been created and deleted unseen. After
+ * this time, we assume that its holder no longer leads.
+ */
 const RELISTED_LATELY_MS = 60_000;
 
 /**

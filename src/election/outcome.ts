@@ -119,7 +119,10 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   return !isLed || strategies.get(a.strategy)?.compareMerit(a.leader, b.leader) === 0;
 }
 
-/** Maximum number of different strategies that a tally remembers. So many strategies are a conflict in any case. */
+/**
+ * Maximum number of different strategies that a tally remembers. More strategies would not change the outcome: two
+ * already conflict.
+ */
 const MAX_AT_ODDS = 1000;
 
 /** Up to this number of candidates, essentials() keeps all of them. */

@@ -280,7 +280,7 @@ export function lapsedUntil(
   const own = hasJustLapsed ? withLapse(earlier ?? NO_ATTEMPTS, memory, ranOutAt) : earlier;
   if (!own) return undefined;
   const ofLease = hasJustLapsed ? withLapse(lapsesOfLease, memory, ranOutAt) : lapsesOfLease;
-  // If several candidates have lapsed in a row, the first lapse of each of them counts as its second.
+  // If several candidates have lapsed in a row, one lapse of each is enough: a restarted program may have a new name.
   const excess = Math.max(own.count, Math.min(ofLease.count, LAPSES_ALLOWED + 1)) - LAPSES_ALLOWED;
   if (excess <= 0) return undefined;
   const initialMs = 2000 * settings.leaseDurationSeconds;

@@ -85,7 +85,7 @@ function passed(what: string): Finding {
   return { severity: 'ok', what };
 }
 
-/** Drops the undefined findings: checks without a problem return undefined. */
+/** Drops undefined: some checks return it if they find no problem. */
 function present(findings: readonly (Finding | undefined)[]): readonly Finding[] {
   return findings.filter((finding) => finding !== undefined);
 }
