@@ -337,7 +337,10 @@ function recordOf(
   };
 }
 
-/** Returns the longest time between two renewals, and when the holder acquired the Lease (rule 17). */
+/**
+ * Returns the longest observed time between two renewals, and a time after which the holder acquired the Lease (rule
+ * 17).
+ */
 function termOf(
   lease: Lease,
   at: Instant,

@@ -19,7 +19,7 @@ export type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: 
 
 export interface StrategyParts {
   readonly isElectable: Strategy['isElectable'];
-  /** Criteria for which a leader yields. Priority always comes before them. */
+  /** A leader yields to a candidate that is better by these criteria. Priority always comes before them. */
   readonly preempting?: readonly Criterion[];
   /** Further criteria for a vacant Lease. An election waits for candidates that are better by these criteria. */
   readonly choosing?: readonly Criterion[];

@@ -10,8 +10,8 @@ type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => v
 const RATE = { burst: 20, perSecond: 1 };
 
 /**
- * A namespace is quiet for a message if no line with this message and this namespace was written for this time, in
- * milliseconds. Lines about quiet namespaces may use another budget.
+ * If no line with the same message and namespace was written during this time, in milliseconds, the namespace is quiet:
+ * a line with this message may use another budget.
  */
 const QUIET_NAMESPACE_MS = 60_000;
 

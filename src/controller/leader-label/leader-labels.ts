@@ -62,7 +62,7 @@ interface Entry extends KnownLabels {
 /** Maximum number of Leases whose labels are updated at the same time. Small, to limit the load on the API server. */
 const MAX_AT_ONCE = 2;
 const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
-/** Retry delay in ms: after an unexpected error, or while this process may not write or a namespace is not cached. */
+/** Delay before a retry, in ms: after an unexpected error, without the lock, or if a namespace is not cached. */
 const UNREADY_MS = 5000;
 /** The queue key of the search for labels that a former coordinator has left. No Lease has this key. */
 const SWEEP = '';
