@@ -152,6 +152,9 @@ function countStates({ standings }: View): LeaseStatus['candidates'] {
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
+/** Reasons for which {@link waitingFor} may contain a countdown in seconds. */
+export const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate', 'LeaseFenced']);
+
 /** Describes what the Lease waits for, with names and seconds if they are known; undefined if it waits for nothing. */
 function waitingFor(decision: Decision, { outlook: outcome, tenure, at }: View): string | undefined {
   const { reason } = decision;

@@ -2,11 +2,10 @@ import type { ElectionController } from '../controller/election-controller.ts';
 import { unledSince } from '../controller/elections-survey.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Reason } from '../election/decision.ts';
 import { earliestAfter, type Instant, type Now } from '../election/model.ts';
 import { livenessExpiry } from '../election/verdict.ts';
 import { type ElectionInput, showsElection, standingsIn, surveyElection } from '../election/view.ts';
-import { assumeAnswers, describeStatus, rank, verdictOn } from '../inspection/lease-status.ts';
+import { assumeAnswers, COUNTING_DOWN, describeStatus, rank, verdictOn } from '../inspection/lease-status.ts';
 import type { Clock } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 import { electionSteps, troubleLevels } from '../telemetry/election-result.ts';
@@ -76,8 +75,7 @@ export function createBoard(clock: Clock, source: LeaseSource) {
   };
 }
 
-/** Entries with these reasons are built again every second: their text `waitingFor` can count down the seconds. */
-const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate', 'LeaseFenced']);
+/** An entry with a countdown in seconds is built again after this time, in ms. */
 const COUNTDOWN_MS = 1000;
 
 /** Maximum number of candidates in an entry. The command `explain` shows all candidates. */
