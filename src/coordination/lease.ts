@@ -45,11 +45,11 @@ export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const owners = specOwnersOf(metadata);
   const holder = textField(spec, 'holderIdentity');
   const isHeld = Boolean(holder) && holder !== FENCE;
-  const isRenewedByCoordinator = isOwned(owners, 'f:renewTime', FIELD_MANAGER);
+  const isRenewedByCoordinator = isHeld && isGrantTime(owners);
   const isRenewedByParticipant = isOwned(owners, 'f:renewTime', PARTICIPANT_FIELD_MANAGER);
   const isDurationHolders =
     isOwned(owners, 'f:leaseDurationSeconds', FIELD_MANAGER) ||
-    areOfOne(owners, 'f:renewTime', 'f:leaseDurationSeconds');
+    (!isRenewedByCoordinator && areOfOne(owners, 'f:renewTime', 'f:leaseDurationSeconds'));
   const isReleasedByParticipant =
     holder === '' && isOwned(owners, 'f:holderIdentity', PARTICIPANT_FIELD_MANAGER);
   const leadingContainer = textField(annotationsOf(object), CONTAINER_ANNOTATION) || undefined;
@@ -69,7 +69,7 @@ export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
     renewTime: timeField(spec, 'renewTime'),
     ...(isReleasedByParticipant && { isReleasedByParticipant }),
     ...(isHeld && isRenewedByParticipant && { isRenewedByParticipant }),
-    ...(isHeld && isRenewedByCoordinator && { isRenewedByCoordinator }),
+    ...(isRenewedByCoordinator && { isRenewedByCoordinator }),
     ...(isHeld && isUnrenewedGrant(spec, owners) && { isUnrenewedGrant: true }),
     ...(isDurationHolders && { isDurationHolders }),
     ...(isHeld && areOfOne(owners, 'f:holderIdentity', 'f:acquireTime') && { isAcquireTimeHolders: true }),
@@ -105,6 +105,18 @@ function isOwned(owners: readonly SpecOwner[], field: string, manager: string): 
 /** True if one manager owns both fields of the spec. */
 function areOfOne(owners: readonly SpecOwner[], one: string, other: string): boolean {
   return owners.some(({ fields }) => one in fields && other in fields);
+}
+
+/** True if a coordinator of this project or the built-in controller wrote renewTime. */
+function isGrantTime(owners: readonly SpecOwner[]): boolean {
+  if (isOwned(owners, 'f:renewTime', FIELD_MANAGER)) return true;
+  // The built-in controller writes holderIdentity and renewTime, but not acquireTime. An elector that takes a Lease
+  // writes all three of them. A holder that renews a grant does not change holderIdentity.
+  return (
+    !isOwned(owners, 'f:holderIdentity', FIELD_MANAGER) &&
+    areOfOne(owners, 'f:holderIdentity', 'f:renewTime') &&
+    !areOfOne(owners, 'f:renewTime', 'f:acquireTime')
+  );
 }
 
 const GRANTED_FIELDS = ['f:holderIdentity', 'f:renewTime', 'f:acquireTime', 'f:leaseDurationSeconds'];

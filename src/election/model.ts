@@ -86,11 +86,11 @@ export interface Lease {
   readonly leadingContainer?: string;
   /** True if an annotation on the Lease asks for crash evidence about a plain elector (rule 17). */
   readonly asksForEvidence?: true;
-  /** True if our coordinator or the writer of renewTime wrote `leaseDurationSeconds`, according to field ownership. */
+  /** True if our coordinator or the holder that last renewed wrote `leaseDurationSeconds` (field ownership). */
   readonly isDurationHolders?: true;
   /** True if a participant of this project wrote `renewTime`, according to field ownership. */
   readonly isRenewedByParticipant?: true;
-  /** True if a coordinator of this project wrote `renewTime`, according to field ownership. */
+  /** True if a coordinator, of this project or built-in, wrote `renewTime` (field ownership): it is not a renewal. */
   readonly isRenewedByCoordinator?: true;
   /** True if field ownership shows a grant by a coordinator of this project, without a later renewal (rule 12). */
   readonly isUnrenewedGrant?: true;

@@ -230,8 +230,8 @@ function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isAcquired = lease.acquireTime === lease.renewTime;
   // A missing renewTime is no renewal: another client has removed it.
   const isRenewed = lease.renewTime !== undefined && former?.renewTime !== lease.renewTime;
-  const isRenewal = isSameHolder && isSameLease && isRenewed && !isAcquired && !isAsGranted;
-  const isTakenUp = isRenewal || (isOwnGrant && !isAsGranted);
+  const isRenewal = isSameHolder && isSameLease && isRenewed && !isAcquired;
+  const isTakenUp = (isRenewal || isOwnGrant) && !isAsGranted && !lease.isRenewedByCoordinator;
   let next = isTakenUp ? settleLostGrants(memory, at) : memory;
   if (!isAsGranted && !isTakenUp) {
     next = supposeGrants(memory, holder, at);
@@ -291,10 +291,9 @@ function holderBelief(memory: LeaseMemory, change: SeenChange, isTakenUp: boolea
   const isEdited = former?.holder === holder && former.leaseUid === lease.uid && !isTakenUp;
   if (isEdited && own && former.renewTime === lease.renewTime) return own;
   if (lease.isUnrenewedGrant) return own;
-  const isOwnDuration =
-    isTakenUp ||
-    lease.isRenewedByParticipant === true ||
-    (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
+  const isAcquired = lease.acquireTime === undefined || lease.acquireTime === lease.renewTime;
+  const isRenewed = lease.isRenewedByParticipant === true || !(isAcquired || lease.isRenewedByCoordinator);
+  const isOwnDuration = isTakenUp || isRenewed;
   // Another client may have reduced the duration after the holder's renewal, and before this process saw the Lease.
   const isPerhapsReduced = !lease.isDurationHolders;
   // A shorter duration counts only from the second record that has it. Until then, the longer duration counts.

@@ -197,9 +197,14 @@ describe('preferredHolder is ours', () => {
   });
 });
 
+/** Returns an entry of managedFields: `manager` owns these fields of the spec. */
+function entryOf(manager: string, ...fields: readonly string[]) {
+  return { manager, fieldsV1: { 'f:spec': Object.fromEntries(fields.map((field) => [`f:${field}`, {}])) } };
+}
+
 /** Returns a Lease in which `manager` has written one field of the spec. */
 function decodeWrittenBy(manager: string, field: string, holderIdentity: string) {
-  const managedFields = [{ manager, fieldsV1: { 'f:spec': { [`f:${field}`]: {} } } }];
+  const managedFields = [entryOf(manager, field)];
   return decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity } });
 }
 
@@ -230,20 +235,82 @@ test.each([
   expect(lease.isRenewedByCoordinator).toBe(row.want);
 });
 
+type FieldsOf = Readonly<Record<string, readonly string[]>>;
+
+/** Returns a Lease with a holder. `fieldsOf`: the fields of the spec that each manager owns. */
+function decodeOwnedBy(fieldsOf: FieldsOf) {
+  const managedFields = Object.entries(fieldsOf).map(([manager, fields]) => entryOf(manager, ...fields));
+  return decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity: 'a' } });
+}
+
+test.each<{ name: string; fieldsOf: FieldsOf; want?: true }>([
+  {
+    name: 'by the built-in, which keeps the acquireTime of our grant',
+    fieldsOf: { 'kube-apiserver': ['holderIdentity', 'renewTime'], [FIELD_MANAGER]: ['acquireTime'] },
+    want: true,
+  },
+  {
+    name: 'by the built-in, which creates a Lease without acquireTime',
+    fieldsOf: { 'kube-apiserver': ['holderIdentity', 'renewTime'] },
+    want: true,
+  },
+  {
+    name: 'by the holder that the built-in chose',
+    fieldsOf: { 'kube-apiserver': ['holderIdentity'], 'kube-scheduler': ['renewTime'] },
+  },
+  {
+    name: 'by an elector that took the Lease',
+    fieldsOf: { 'kube-scheduler': ['holderIdentity', 'acquireTime', 'renewTime'] },
+  },
+  {
+    name: 'by the holder that we chose, which applies its own holderIdentity, too',
+    fieldsOf: {
+      [FIELD_MANAGER]: ['holderIdentity', 'acquireTime'],
+      'in-house': ['holderIdentity', 'renewTime'],
+    },
+  },
+])('a Lease that was renewed $name is renewed by a coordinator: $want (rule 8)', ({ fieldsOf, want }) => {
+  const lease = decodeOwnedBy(fieldsOf);
+  expect(lease.isRenewedByCoordinator).toBe(want);
+});
+
+test.each<{ name: string; fieldsOf: FieldsOf; want?: true }>([
+  {
+    name: 'our coordinator',
+    fieldsOf: { [FIELD_MANAGER]: ['leaseDurationSeconds'], 'kube-scheduler': ['renewTime'] },
+    want: true,
+  },
+  {
+    name: 'the holder, with its renewal',
+    fieldsOf: { 'kube-scheduler': ['leaseDurationSeconds', 'renewTime'] },
+    want: true,
+  },
+  {
+    name: 'another client',
+    fieldsOf: { kubectl: ['leaseDurationSeconds'], 'kube-scheduler': ['renewTime'] },
+  },
+  {
+    name: 'the built-in, with its grant',
+    fieldsOf: { 'kube-apiserver': ['holderIdentity', 'leaseDurationSeconds', 'renewTime'] },
+  },
+])(
+  'the duration of a Lease that $name wrote counts as its holder’s: $want (rule 8)',
+  ({ fieldsOf, want }) => {
+    const lease = decodeOwnedBy(fieldsOf);
+    expect(lease.isDurationHolders).toBe(want);
+  },
+);
+
 describe('a grant that its holder has not renewed, by the server’s field ownership (rule 12)', () => {
   const spec = { holderIdentity: 'a', leaseDurationSeconds: 10, acquireTime: TIME, renewTime: TIME };
-  const entry = (manager: string, ...fields: readonly string[]) => ({
-    manager,
-    fieldsV1: { 'f:spec': Object.fromEntries(fields.map((field) => [`f:${field}`, {}])) },
-  });
-  const granted = entry(FIELD_MANAGER, ...Object.keys(spec));
+  const granted = entryOf(FIELD_MANAGER, ...Object.keys(spec));
   const later = '2026-01-01T00:00:00.000002Z';
 
   test.each<{ name: string; spec?: object; managedFields?: readonly unknown[]; want?: true }>([
     { name: 'is as a coordinator has written it', want: true },
     {
       name: 'is provisional beside fields of others',
-      managedFields: [entry('kubectl', 'strategy'), granted, entry('kubectl', 'preferredHolder')],
+      managedFields: [entryOf('kubectl', 'strategy'), granted, entryOf('kubectl', 'preferredHolder')],
       want: true,
     },
     { name: 'has another renewTime once it is renewed', spec: { ...spec, renewTime: later } },
@@ -256,20 +323,20 @@ describe('a grant that its holder has not renewed, by the server’s field owner
     },
     {
       name: 'is not a write of another client',
-      managedFields: [entry('kube-apiserver', ...Object.keys(spec))],
+      managedFields: [entryOf('kube-apiserver', ...Object.keys(spec))],
     },
     { name: 'is not if no manager owns a field', managedFields: [] },
     ...['holderIdentity', 'leaseDurationSeconds', 'acquireTime', 'renewTime'].flatMap((field) => [
       {
         name: `is not if another client has written ${field} instead`,
         managedFields: [
-          entry(FIELD_MANAGER, ...Object.keys(spec).filter((other) => other !== field)),
-          entry('kube-scheduler', field),
+          entryOf(FIELD_MANAGER, ...Object.keys(spec).filter((other) => other !== field)),
+          entryOf('kube-scheduler', field),
         ],
       },
       {
         name: `is not if another client owns ${field}, too`,
-        managedFields: [granted, entry('kube-scheduler', field)],
+        managedFields: [granted, entryOf('kube-scheduler', field)],
       },
     ]),
   ])('$name', ({ spec: written = spec, managedFields = [granted], want }) => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decodeLease } from '../../src/coordination/lease.ts';
 import {
   candidatesPath,
   coordinatorAccount,
@@ -259,6 +260,16 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     const electedAt = await untilBuiltInElects(site.audit, Date.now());
     console.info(`SIGTERM to all: the built-in elected after ${electedAt - stoppedAt} ms`);
     expect(await untilBuiltInHoldsTheLock(site.plane)).not.toContain('coordinated-leader-election_');
+  });
+
+  test('know a grant of the built-in by its field ownership', inOrder, async () => {
+    const lease = { namespace: 'default', name: 'granted-by-built-in' };
+    await createCandidate(site.plane, { lease: lease.name, name: 'granted-by-built-in-1' });
+    const granted = await eventually(() => readLease(site.plane, lease), 'the built-in creates the Lease');
+    expect(decodeLease(granted)).toMatchObject({
+      holderIdentity: 'granted-by-built-in-1',
+      isRenewedByCoordinator: true,
+    });
   });
 
   test('never were two coordinators, and no leader noticed the changes', inOrder, async () => {

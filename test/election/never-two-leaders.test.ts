@@ -151,6 +151,26 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 14_000,
     },
     {
+      name: 'deleted after one grant of the built-in, for less and with the acquireTime of an earlier holder',
+      input: makeInput()
+        .sees(makeLease('holder').lasting(5).renewedAt(2000).with({ isRenewedByCoordinator: true }), 2000)
+        .sees(undefined, 4000),
+      want: 19_000,
+    },
+    {
+      name: 'deleted after two grants of the built-in to the same holder, for less',
+      input: [2000, 8000]
+        .map((at) =>
+          makeLease('holder')
+            .lasting(5)
+            .renewedAt(at)
+            .with({ acquireTime: undefined, isRenewedByCoordinator: true }),
+        )
+        .reduce((input, lease, index) => input.sees(lease, 2000 + 6000 * index), makeInput())
+        .sees(undefined, 10_000),
+      want: 25_000,
+    },
+    {
       name: 'deleted when its holder is a participant that takes it up for less',
       input: makeInput()
         .sees(makeLease('holder').lasting(5).with({ isRenewedByParticipant: true }), 0)
