@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeLease } from '../../src/coordination/lease.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import {
   candidatesPath,
   coordinatorAccount,
   coordinatorLease,
   createCandidate,
+  leasePath,
   readLease,
 } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
@@ -265,7 +267,8 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
   test('know a grant of the built-in by its field ownership', inOrder, async () => {
     const lease = { namespace: 'default', name: 'granted-by-built-in' };
     await createCandidate(site.plane, { lease: lease.name, name: 'granted-by-built-in-1' });
-    const granted = await eventually(() => readLease(site.plane, lease), 'the built-in creates the Lease');
+    await eventually(() => readLease(site.plane, lease), 'the built-in creates the Lease');
+    const granted = await site.plane.request<KubernetesObject>('GET', leasePath(lease));
     expect(decodeLease(granted)).toMatchObject({
       holderIdentity: 'granted-by-built-in-1',
       isRenewedByCoordinator: true,
