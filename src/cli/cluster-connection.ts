@@ -1,7 +1,7 @@
 import {
   type ClusterClock,
-  type ClusterScope,
   createClusterClock,
+  missingElection,
   type ObservedElection,
   type ObservedElections,
   observeElections,
@@ -74,10 +74,8 @@ export async function findElection(
   const { candidateApis, elections, now } = await observeElections({ ...scope, leaseName });
   if (candidateApis.length === 0) throw new Error(NOT_SERVED);
   const election = elections.find(({ input }) => input.lease !== undefined || input.candidates.length > 0);
-  if (election) return { election, now };
-  throw new Error(
-    `there is no Lease ${leaseName} in namespace ${scope.namespace}, and no candidate for it${await elsewhere(leaseName, scope)}`,
-  );
+  if (!election) throw await missingElection(leaseName, scope);
+  return { election, now };
 }
 
 function adviceOn(error: unknown, server: string): string | undefined {
@@ -93,14 +91,4 @@ function adviceOn(error: unknown, server: string): string | undefined {
   return (
     code && `Is ${server} the right cluster, and does it run? Choose another with --kubeconfig or --context`
   );
-}
-
-async function elsewhere(leaseName: string, scope: ClusterScope): Promise<string> {
-  const everywhere = await observeElections({ ...scope, namespace: '' }).catch(() => undefined);
-  // Do not suggest `status -A`: the user may lack the permission to read all namespaces.
-  if (!everywhere) return '; choose another namespace with -n';
-  const those = everywhere.elections.filter(({ input }) => input.name === leaseName);
-  if (those.length === 0)
-    return '; status -A lists all Leases with candidates, and audit -A lists every Lease';
-  return `; there is one with -n ${those.map(({ input }) => input.namespace).join(', or -n ')}`;
 }

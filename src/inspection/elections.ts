@@ -88,6 +88,18 @@ export async function observeElections(
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
+/** Returns the error for a Lease without an election in its namespace. Names the namespaces that have one. */
+export async function missingElection(leaseName: string, scope: ClusterScope): Promise<Error> {
+  const text = `there is no Lease ${leaseName} in namespace ${scope.namespace}, and no candidate for it`;
+  const everywhere = await observeElections({ ...scope, namespace: '' }).catch(() => undefined);
+  // Do not suggest `status -A`: the user may lack the permission to read all namespaces.
+  if (!everywhere) return new Error(`${text}; choose another namespace with -n`);
+  const others = everywhere.elections.filter(({ input }) => input.name === leaseName);
+  const known = others.map(({ input }) => input.namespace).join(', or -n ');
+  const advice = 'status -A lists all Leases with candidates, and audit -A lists every Lease';
+  return new Error(`${text}; ${known === '' ? advice : `there is one with -n ${known}`}`);
+}
+
 interface ObjectsRequest<T> {
   readonly path: string;
   readonly query?: Query;

@@ -3,7 +3,12 @@ import { formatMicroTime } from '../coordination/micro-time.ts';
 import { REASONS } from '../election/decision.ts';
 import type { Now } from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
-import { type ClusterScope, type ListedCandidate, observeElections } from '../inspection/elections.ts';
+import {
+  type ClusterScope,
+  type ListedCandidate,
+  missingElection,
+  observeElections,
+} from '../inspection/elections.ts';
 import { readLock } from '../inspection/evidence.ts';
 import { statusOf } from '../inspection/lease-status.ts';
 import { counted } from '../inspection/wording.ts';
@@ -97,9 +102,7 @@ export async function transferLease(
 async function look(leaseName: string, request: MoveRequest) {
   const found = (await lookAtAll({ ...request, leaseName })).get(leaseKey(request.namespace, leaseName));
   if (found?.input.lease || found?.input.candidates.length) return found;
-  throw new Error(
-    `there is no Lease ${leaseName} in namespace ${request.namespace}, and no candidate for it; choose another Lease, or another namespace with -n`,
-  );
+  throw await missingElection(leaseName, request);
 }
 
 /** Finds the candidate. If both API groups have a candidate with this name, returns the native one (rule 13). */

@@ -122,10 +122,14 @@ test('without a coordinator no leader moves, and the command reports this before
   expect(undrained.out).toBe('Nothing was set by drain or transfer there.\n');
 });
 
-test('transfer reports that there is no such Lease', async () => {
+test('transfer reports that there is no such Lease, and in which other namespace there is one', async () => {
   const moving = move((host) => runTransfer('mistyped', { ...settings(), ...soon, to: 'x-2' }, host));
   await expect(moving).rejects.toThrow(
-    'there is no Lease mistyped in namespace default, and no candidate for it; choose another Lease, or another namespace with -n',
+    'there is no Lease mistyped in namespace default, and no candidate for it; status -A lists all Leases with candidates, and audit -A lists every Lease',
+  );
+  const astray = { ...settings(), ...soon, namespace: 'elsewhere', to: 'x-2' };
+  await expect(move((host) => runTransfer('x', astray, host))).rejects.toThrow(
+    'there is no Lease x in namespace elsewhere, and no candidate for it; there is one with -n default',
   );
 });
 
