@@ -78,7 +78,9 @@ async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Prom
   try {
     await started.run(own, () => kubeConfig.applyToHTTPSOptions(options));
   } catch (error) {
-    throw plugin === undefined ? error : pluginFailure(plugin, error, endingOf(own.process));
+    // Without a process, another file of the configuration could not be read, for example the CA.
+    if (plugin === undefined || !own.process) throw error;
+    throw pluginFailure(plugin, error, endingOf(own.process));
   } finally {
     unsubscribe('child_process', note);
   }
@@ -122,9 +124,8 @@ function tlsOf(options: RequestOptions): ConnectionOptions {
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
-function endingOf(process: ChildProcess | undefined): string | undefined {
-  if (process?.signalCode) return process.signalCode;
-  const { exitCode } = process ?? {};
+function endingOf({ signalCode, exitCode }: ChildProcess): string | undefined {
+  if (signalCode) return signalCode;
   // A negative exit code means that the process did not start. The message of the error then contains the reason.
   return typeof exitCode === 'number' && exitCode > 0 ? `exit code ${exitCode}` : undefined;
 }

@@ -110,7 +110,7 @@ export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
 }
 
 /** Maximum number of characters in a small message. Long texts in a larger message are always shortened. */
-const LARGE = 4 * 1024;
+const MAX_SMALL_CHARACTERS = 4 * 1024;
 
 /**
  * Encodes a message as JSON. Escapes characters that hide or reverse text, and shortens long texts. Leaves a small
@@ -118,7 +118,7 @@ const LARGE = 4 * 1024;
  */
 export function pageJson(value: object): string {
   const json = JSON.stringify(value);
-  const isHarmless = json.length <= LARGE && printableJson(json) === json;
+  const isHarmless = json.length <= MAX_SMALL_CHARACTERS && printableJson(json) === json;
   if (isHarmless) return json;
   return JSON.stringify(bounded(value), (_, each) => (typeof each === 'string' ? printable(each) : each));
 }

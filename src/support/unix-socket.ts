@@ -23,7 +23,7 @@ async function removeStaleSocket(path: string): Promise<void> {
   if (!found) return;
   if (!found.isSocket())
     throw new Error(
-      `--socket ${path}: there is something else than a socket; remove it or choose another path`,
+      `--socket ${path}: a file that is not a socket is there; remove it or choose another path`,
     );
   if (await accepts(path))
     throw new Error(`--socket ${path}: another process listens there; stop it or choose another path`);

@@ -104,7 +104,10 @@ export function createControllerReport(parts: ReportParts): ObserveController {
     labelsListed({ error }) {
       metrics.labelCalled('list', error === undefined);
       if (error !== undefined && isNew('label list', kindOfFailure(error)))
-        logger.warn({ err: error }, 'Listing Pods for leader labels failed: none is written before that');
+        logger.warn(
+          { err: error },
+          'Listing Pods for leader labels failed: no label is written until it succeeds',
+        );
     },
     unlabelable: ({ key }) =>
       logger.warn(

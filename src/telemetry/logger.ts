@@ -27,7 +27,7 @@ type LoggerOptions = {
   | { readonly level: 'debug' }
 );
 
-const LEFT_OUT = 'Left out lines of which there were too many';
+const LEFT_OUT = 'Left out log lines, because there were too many';
 
 /** Creates the root logger. Unless the level is debug, {@link createLogBudget} limits the number of lines. */
 export function createLogger(options: LoggerOptions): RootLogger {

@@ -291,7 +291,7 @@ describe('a missing permission of deploy/rbac.yaml', () => {
 
 describe('the permissions that the chart adds for leader labels', () => {
   const needed: Readonly<Record<Permission, string>> = {
-    'list pods': 'Listing Pods for leader labels failed: none is written before that',
+    'list pods': 'Listing Pods for leader labels failed: no label is written until it succeeds',
     'patch pods': 'Writing a leader label failed',
   };
   let podRules: readonly Rule[];

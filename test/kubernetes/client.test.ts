@@ -205,6 +205,14 @@ describe('an error', () => {
     });
   });
 
+  test('does not blame the exec plugin for a CA file that cannot be read', async () => {
+    const exec = { command: process.execPath, args: ['-e', ''] };
+    const client = makeClient({ kubeConfig: makeKubeConfig({ caFile: '/no/such/ca.crt' }, { exec }) });
+    const error: unknown = await client.request({ method: 'GET', path: '/version' }).catch((each) => each);
+    expect(error).toMatchObject({ code: 'CREDENTIALS', message: expect.stringContaining('/no/such/ca.crt') });
+    expect((error as Error).message).not.toContain('plugin');
+  });
+
   test('describes for each of two calls the exit of its own plugin', async () => {
     const endings = await Promise.all(
       [4, 5].map((code) => {

@@ -96,7 +96,7 @@ describe('an error response of a server', () => {
 });
 
 describe('under load', () => {
-  const LEFT_OUT = 'Left out lines of which there were too many';
+  const LEFT_OUT = 'Left out log lines, because there were too many';
 
   test('20 lines of a kind are written at once, then one per second, and every 10 s the number of dropped ones', async () => {
     const { logger, clock, entries } = captureLog('info');
