@@ -22,9 +22,7 @@ async function removeStaleSocket(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) return;
   if (!found.isSocket())
-    throw new Error(
-      `--socket ${path}: a file that is not a socket is there; remove it or choose another path`,
-    );
+    throw new Error(`--socket ${path}: this is not a socket; remove it or choose another path`);
   if (await accepts(path))
     throw new Error(`--socket ${path}: another process listens there; stop it or choose another path`);
   unlinkSync(path);

@@ -56,7 +56,7 @@ describe('a server on a Unix socket', () => {
     const path = join(folder, 'file');
     writeFileSync(path, 'text');
     for (const taken of [path, folder])
-      await expect(listenOnSocket(makeServer(), taken)).rejects.toThrow('a file that is not a socket is there');
+      await expect(listenOnSocket(makeServer(), taken)).rejects.toThrow('this is not a socket');
     expect(statSync(path).isFile()).toBe(true);
   });
 
