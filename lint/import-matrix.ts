@@ -246,7 +246,7 @@ export const importMatrix: Readonly<Record<string, Folder>> = {
     node: ['crypto', 'path', 'util'],
   },
   'apiserver/watch': {
-    does: 'sends changes to watchers, from one shared, bounded history',
+    does: 'sends changes to watchers, from one bounded history per kind of object',
     folders: ['apiserver/errors', 'apiserver/schema', 'apiserver/storage', 'support'],
   },
   'apiserver/storage': {

@@ -308,9 +308,9 @@ export class ElectionRecords {
 }
 
 /**
- * Compares two candidates with the same name (rule 13). The candidate whose renewal this process saw last comes first.
- * The first sight of a fresh candidate counts as a renewal. Without renewals, the candidate with the later renewTime
- * comes first: both renewTimes are from the clock of one program. If they are equal, the native candidate comes first.
+ * Compares two candidates with the same name (rule 13). If this process saw a renewal of one after the last change of
+ * the other, that one comes first. The first sight of a fresh candidate counts as a renewal. Otherwise, the later
+ * renewTime decides: both are from the clock of one program. If they are equal, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

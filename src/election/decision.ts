@@ -193,7 +193,7 @@ function chosenBy(decision: Decision): string | undefined {
 
 /**
  * Returns at most `most` candidates in this order: the chosen candidate, live candidates that can be elected, other
- * live candidates and the holder, all others.
+ * live candidates and the holder, all others. If the outcome is not a leader, all live candidates come second.
  */
 export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
   const { outcome, standings } = decision;

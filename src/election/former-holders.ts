@@ -74,7 +74,7 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/** True if the duration is 1 s, as in a release, and the writer of renewTime or a coordinator wrote the duration. */
+/** True if the duration is 1 s, as in a release. A duration that another client wrote does not count. */
 export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: Lease): boolean {
   return leaseDurationSeconds === 1 && isDurationHolders === true;
 }
@@ -216,7 +216,8 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease)) return memory;
-    // A coordinator grants a Lease only when the former holder can no longer lead. Other clients do not always wait.
+    // A coordinator of this project grants a Lease only when the former holder can no longer lead. It grants only to
+    // candidates, and writes both holderIdentity and acquireTime. Any other client may have taken the Lease earlier.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);

@@ -281,7 +281,7 @@ export function again(attempts: Attempts, lastAt: Instant): Attempts {
   return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
 }
 
-/** Up to this number of consecutive lapses, a candidate is not held back (rule 7). */
+/** Number of consecutive lapses that do not hold a candidate back (rule 7). {@link withLapse} may count one as more. */
 export const LAPSES_ALLOWED = 1;
 
 /** Adds a lapse. `isEnough`: this lapse alone holds the candidate back. Default: true after a preemption (rule 7). */

@@ -70,7 +70,7 @@ export function observeLease(
 interface SeenChange {
   readonly lease: Lease;
   readonly written: HolderRecord;
-  /** True if the Lease shows our last grant, or a renewal of it. */
+  /** True if the Lease shows our last grant, or the first renewal that this process saw after it. */
   readonly isOwnGrant: boolean;
   /** When this process became the coordinator; Infinity if it is a standby. Set only if a list showed the change. */
   readonly coordinatingSince: Instant | undefined;

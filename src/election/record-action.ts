@@ -85,7 +85,7 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
   if (action.kind === 'CreateLease') return { ...known, memory: loseGrant(known.memory, at) };
   if (action.kind !== 'PingCandidate') return known;
   let { memory } = known;
-  // If the write of a ping in a round fails, the next round comes after the shortest pause.
+  // A round whose ping was not sent has asked nobody: do not lengthen the pause before the next round.
   if (action.purpose === 'revival') memory = { ...memory, rounds: { count: 1, lastAt: sentAt } };
   return observing({ ...known, memory }, action, (observation) => recordPingNotSent(observation, sentAt));
 }

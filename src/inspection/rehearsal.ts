@@ -59,7 +59,7 @@ export type Change =
   | {
       readonly kind: 'replace';
       readonly names: readonly string[];
-      /** `next`: the leader stops if it is in `names`. `last`: the leader stops after all others in `names`. */
+      /** Which one stops. `next`: the leader, if it is in `names`. `last`: another one, as long as there is one. */
       readonly leaderIs: 'next' | 'last';
       readonly successor: LeaseCandidate;
     };

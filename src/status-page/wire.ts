@@ -22,7 +22,7 @@ export interface Messages {
   readonly refused: { readonly why: string };
 }
 
-/** The first message of a connection. Explains the words of the later messages. */
+/** The first message of a connection: describes the replica, and has the texts for later messages. */
 export interface HelloMessage {
   readonly version: string;
   /** When this replica started. The replica does not know earlier elections. */

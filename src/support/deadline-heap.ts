@@ -3,7 +3,7 @@ import type { Instant } from './clock.ts';
 interface Entry {
   readonly key: string;
   readonly at: Instant;
-  /** The number of the call of `set`. Keys with the same deadline leave the heap in the order of these calls. */
+  /** Sequence number of the `set` call. Keys with the same deadline leave the heap in this order. */
   readonly order: number;
   /** The index in the heap. */
   position: number;

@@ -33,7 +33,7 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** The environment variables of the process, for users of the library. Commands use {@link Host.env}. */
+/** The environment variables of the process, for library code without a caller's {@link Host.env}. */
 export const processEnvironment: Environment = process.env;
 
 /** Emits a process warning, as Node does. For code in the library, which has no logger. */

@@ -98,7 +98,7 @@ export class LeaderLabels {
   setActive(isActive: boolean): void {
     this.#isActive = isActive;
     this.#isSwept = false;
-    // Do not clear the former map: work in flight still uses it.
+    // Work in flight may still write outdated entries to the former map.
     this.#entries = new Map();
     if (isActive) this.#add(SWEEP);
   }

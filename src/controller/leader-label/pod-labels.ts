@@ -35,8 +35,8 @@ export function leadershipOf(input: ElectionInput, at: Instant): Leadership | un
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
   const { acquireTime, renewTime } = tenure.lease;
-  // Equal times show that the holder has not renewed its grant. `isProvisional` is false for such a grant while a
-  // former holder may still lead, for example after our restart.
+  // Equal times: the Lease was not renewed since it was granted, or since a plain elector acquired it. `isProvisional` is
+  // false for such a grant while a former holder may still lead, for example after our restart.
   if (acquireTime !== undefined && acquireTime === renewTime) return undefined;
   const candidate = input.candidates.find(({ candidate: { name } }) => name === tenure.holder);
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };
@@ -45,7 +45,7 @@ export function leadershipOf(input: ElectionInput, at: Instant): Leadership | un
 /** Returns the writes after which only the leader's Pod has the label. */
 export function decideLabels(known: KnownLabels, leadership: Leadership | undefined): readonly LabelWrite[] {
   const pod = leadership?.pod;
-  // If the leader is the same as before, but its Pod is now unknown, keep the labels.
+  // The leader's LeaseCandidate is gone or not visible: the leader still leads, so its Pod keeps the label.
   const isOutOfSight = leadership && !pod && leadership.holder === known.holder;
   if (isOutOfSight) return [];
   const others = [...known.carriers, ...known.doubtful].filter(({ uid }) => uid !== pod?.uid);

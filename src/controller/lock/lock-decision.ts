@@ -85,8 +85,8 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
 }
 
 /**
- * Returns the time until which a foreign former holder may release the lock of another holder: two lease durations
- * after it lost the lock, because its process may be paused. Undefined if there was no such holder.
+ * Returns the time until which a foreign former holder may release the lock of the next holder by mistake: two lease
+ * durations after the loss (ADR 35). Undefined if there was no such holder.
  */
 function doubtAfter(
   previous: LockObservation | undefined,
