@@ -24,7 +24,7 @@ import {
   wrapped,
 } from './output.ts';
 
-/** Watches the Leases of a cluster and prints the audit. Resolves to the exit code of the most severe finding. */
+/** Observes Leases and prints the audit. Resolves to the exit code of the most severe finding. */
 export function showAudit(settings: AuditSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const { clock, namespace } = connection;
@@ -119,10 +119,10 @@ function styleOf({ findings: [worst] }: LeaseAudit): Style {
   return severityStyles[worst?.severity ?? 'ok'];
 }
 
-/** The text in the column FOUND BY if the audit found no Pod (`-`), or could not list Pods (`?`). */
+/** How the column FOUND BY shows `none` (no holder, or no Pod found) and `unknown` (Pods could not be listed). */
 const NOT_FOUND: Readonly<Partial<Record<Sureness, string>>> = { none: '-', unknown: '?' };
 
-/** Returns the holder's Pod and container. If no Pod is known, returns the identity. Adds any state except `held`. */
+/** Describes a holder by its Pod (and container, if known), else by its identity. Adds any state except `held`. */
 function holderText({ namespace, holder, state, pod }: LeaseAudit): string {
   if (holder === '') return NONE;
   const note = state === 'held' ? '' : ` (${state})`;
@@ -136,7 +136,7 @@ function secondsText(seconds: number | undefined): string {
   return seconds === undefined ? '-' : shortSeconds(seconds);
 }
 
-/** Returns the interval between renewals. If a watch saw no interval of a held Lease: a lower bound, such as `>30s`. */
+/** Returns the interval between renewals. If it is unknown: `>30s` if a held Lease was watched for 30 s, else `-`. */
 function renewsText(lease: LeaseAudit, watchedSeconds: number): string {
   const { state, renewsEverySeconds, renewedSecondsAgo = 0 } = lease;
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;

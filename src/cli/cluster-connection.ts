@@ -23,8 +23,9 @@ export interface ClusterConnection {
 }
 
 /**
- * Connects to the cluster, calls `look`, and closes the connection.
- * @throws {Error} with advice, if the cluster cannot be reached or read.
+ * Connects to the cluster, calls `look`, and closes the connection. If `look` rejects with a ConnectionError, a 401 or
+ * a 403, adds advice to the error.
+ * @throws {Error} if the kubeconfig cannot be loaded, or if `look` rejects.
  */
 export async function withCluster<T>(
   settings: ClusterSettings & { readonly allNamespaces?: boolean },
@@ -57,13 +58,13 @@ export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host)
   if (skew) stderr.write(`warning: ${skew.text}. This output uses the server's clock\n`);
 }
 
-/** The error if the server serves no LeaseCandidates. Without an error, it would look as if there were no elections. */
+/** The error if the server serves no LeaseCandidates. Without it, users would believe that no elections exist. */
 export const NOT_SERVED =
   'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
 
 /**
- * Finds an election by the name of its Lease.
- * @throws {Error} if the election does not exist. The message may name namespaces with an election of this name.
+ * Finds an election by the name of its Lease. If only other namespaces have this election, the error may name them.
+ * @throws {Error} if the server serves no LeaseCandidates, the election does not exist, or a request fails.
  */
 export async function findElection(
   leaseName: string,

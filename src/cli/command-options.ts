@@ -11,7 +11,7 @@ import {
 import type { Environment } from '../support/host.ts';
 import type { CommandEntry, CommandInput } from './commands.ts';
 
-/** Returns the command-line parser of a command. After parsing, the parser calls `run` with the input. */
+/** Returns the command-line parser of a command. The parser checks the input, and passes valid input to `run`. */
 export function commandFor(
   entry: CommandEntry,
   env: Environment,
@@ -67,13 +67,13 @@ const RESOURCE = /^leases?(?:\.(?:v1\.)?coordination\.k8s\.io)?\//;
 
 function leaseName(given: string): string {
   const name = given.replace(RESOURCE, '');
-  // A script with an unset variable passes an empty name. In an API path, an empty name would mean all Leases.
+  // A script with an unset variable passes an empty name. With an empty name, a request would return all Leases.
   if (name === '') throw new InvalidArgumentError('Give the name of a Lease.');
   if (name.includes('/')) throw new InvalidArgumentError('Give the name alone, and its namespace with -n.');
   return name;
 }
 
-/** Returns the values that the command line contains, as text. The settings table parses this text later. */
+/** Returns the values of the flags on the command line, as text. `resolveSettings` parses this text later. */
 function givenFlags<S>(table: SettingsTable<S>, values: Readonly<Record<string, unknown>>): GivenFlags<S> {
   const given: { -readonly [K in keyof S]?: string } = {};
   for (const [key, setting] of rowsOf(table)) {

@@ -18,7 +18,7 @@ export interface CommandInput<S> {
   readonly settings: S;
   /** The name of the Lease; empty for a command without this argument. */
   readonly lease: string;
-  /** The program to run and its arguments, as given after `--`; empty if the command line has none. */
+  /** The program to run and its arguments, usually given after `--`; empty if the command line has none. */
   readonly program: readonly string[];
 }
 
@@ -29,18 +29,18 @@ export interface CommandEntry<S = unknown> {
   readonly description: string;
   /** Examples and notes that the help of the command shows at the end. */
   readonly examples: string;
-  /** The positional arguments: a Lease, with or without a program after `--`. Undefined if there are none. */
+  /** The positional arguments; undefined if the command takes none. A program is optional, and usually follows `--`. */
   readonly takes?: 'lease' | 'lease and program';
   readonly settings: SettingsTable<S>;
-  /** Returns the problems of settings that cannot be used together with the program after `--`. */
+  /** Returns the problems of settings that cannot be used together with a program. */
   contradictions?(input: CommandInput<S>): Contradictions;
   /** Imports and runs the code of the command. Resolves to an exit code, or to undefined for exit code 0. */
   run(input: CommandInput<S>, host: Host): Promise<number> | Promise<void>;
-  /** True if the process exits without waiting for a DNS lookup or a credential plugin that is still running. */
+  /** True if the process exits soon after `run` resolves, even if a DNS lookup or a credential plugin still runs. */
   readonly exitsSoon?: true;
 }
 
-/** The commands except `completion`, in the order of the help. To add a command, add an entry here. */
+/** The commands except `completion` and `help`, in the order of the help. To add a command, add an entry here. */
 export const commands: readonly CommandEntry[] = [
   command({
     name: 'run',
@@ -217,7 +217,7 @@ not exist; 0 if the candidate was stopped before the command started.`,
   }),
 ];
 
-/** Lets TypeScript check an entry with the type of its own settings, and then returns it with the type of the list. */
+/** Lets TypeScript check an entry with the type of its own settings. Returns the entry with the type in the list. */
 function command<S>(entry: CommandEntry<S>): CommandEntry {
   return entry as CommandEntry;
 }

@@ -24,7 +24,7 @@ Exit codes:
   participate with a command: the exit codes of the command
   141  the reader has closed the output`;
 
-/** Returns the exit code of the most severe finding. */
+/** Returns the exit code of the most severe finding; 0 without findings. */
 export function exitCodeOf(findings: readonly { readonly severity: Severity }[]): number {
   if (findings.some(({ severity }) => severity === 'error')) return exitCode.errorsFound;
   return findings.some(({ severity }) => severity === 'warning') ? exitCode.warningsFound : exitCode.ok;

@@ -22,7 +22,7 @@ import {
   wrapped,
 } from './output.ts';
 
-/** Prints why a Lease has its leader. Resolves to an exit code. */
+/** Prints why a Lease has its leader, or why it has none. Resolves to an exit code. */
 export function showExplanation(leaseName: string, settings: ExplainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const [{ election, now }, lock] = await Promise.all([
@@ -39,7 +39,7 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
   });
 }
 
-/** Formats the steps of a rehearsal, one per line. The last line says who leads at the end. */
+/** Formats the steps of a rehearsal, one per line. The last line describes the result. */
 export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[] {
   const lines = tableLines(
     rehearsal.steps.map(({ atMs, text, reason: why }) => [
@@ -158,7 +158,7 @@ function strategySentences(strategy: StrategyAccount): readonly string[] {
   const { resolved, askedBy, others, onLease, writtenBy } = strategy;
   const by = (what: string, names: readonly string[]) =>
     names.length === 0 ? '' : `, ${what} by ${listed(names)}`;
-  // `askedBy` and `others` contain only live candidates, because only those determine the strategy.
+  // `askedBy` and `others` contain the candidates that are live or may still answer: only they determine the strategy.
   const unresolved =
     others.length === 0
       ? 'No live candidate asks for a strategy.'

@@ -14,7 +14,7 @@ import { print } from './output.ts';
 
 const MAX_LINE_LENGTH = 1000;
 
-/** Makes a candidate the leader of a Lease. Resolves to an exit code. */
+/** Tries to make a candidate the leader of a Lease. Resolves to an exit code. */
 export function runTransfer(lease: string, settings: TransferSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const request = requestOf(settings, connection, host);
@@ -24,7 +24,7 @@ export function runTransfer(lease: string, settings: TransferSettings, host: Hos
   });
 }
 
-/** Moves the lead from the selected candidates to other candidates. Resolves to an exit code. */
+/** Tries to move the lead from the selected candidates to other candidates. Resolves to an exit code. */
 export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const request = requestOf(settings, connection, host);

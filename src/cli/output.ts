@@ -21,10 +21,10 @@ const FORMATS = {
   bad: 'red',
 } as const;
 
-/** The role of a piece of text. The role determines the colour. */
+/** The role of a piece of text. The role determines whether the text is coloured, bold or dim. */
 export type Style = keyof typeof FORMATS;
 
-/** Colours text. If the output has no colours, returns the text unchanged. */
+/** Formats text by its style, for a terminal. If the output has no colours, returns the text unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
 export const plain: Paint = (_style, text) => text;
@@ -32,7 +32,7 @@ export const plain: Paint = (_style, text) => text;
 const coloured: Paint = (style, text) => styleText(FORMATS[style], text, { validateStream: false });
 
 export interface Layout {
-  /** Maximum width of lines with sentences; undefined for no limit. Tables have no limit, as in kubectl. */
+  /** The width at which sentences are wrapped; undefined for no wrapping. Tables are never wrapped, as in kubectl. */
   readonly columns: number | undefined;
   readonly paint: Paint;
 }
@@ -94,7 +94,7 @@ export function widthsOf(rows: readonly (readonly Cell[])[]): readonly number[] 
   );
 }
 
-/** Wraps text at the width `columns`, and indents all lines. A word longer than this width gets a line of its own. */
+/** Wraps text at the width `columns`, if set, and indents all lines. A word longer than a line gets its own line. */
 export function wrapped(text: string, columns: number | undefined, indent: string, bullet = ''): string {
   const start = `${indent}${bullet}`;
   const said = shortened(printable(text), MAX_SENTENCE_LENGTH);
@@ -115,7 +115,7 @@ export function leaseStyle({ isHeld, waitingFor }: Pick<LeaseStatus, 'isHeld' | 
   return waitingFor === undefined ? 'good' : 'warning';
 }
 
-/** The text of a cell without a value. */
+/** kubectl's text for an unset field. */
 export const NONE = '<none>';
 
 export function noneFound(what: string, namespace: string): string {

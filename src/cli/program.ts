@@ -75,15 +75,16 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds a command if the arguments name none. Does not use Commander's default command: this default command would take
- * a mistyped command as an argument.
- * - With options (but not help or version): `demo` if one of the options exists only in `demo`, otherwise `run`.
+ * Adds a command if the arguments name none, except in the kubectl plugin. Does not use Commander's default command:
+ * this default command would take a mistyped command as an argument.
+ * - If the first argument is an option (but not help or version): `demo` if one of the options belongs to `demo` and
+ *   not to `run`, otherwise `run`.
  * - Without arguments: `run` in a pod or if an environment variable of `run` is set, otherwise `demo`. KUBECONFIG does
  *   not count, because its current context may be any cluster.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;
-  // `kubectl cle` without arguments shows the help, not the demo.
+  // The plugin has no default command: `kubectl cle` without arguments shows the help.
   if (invokedAs === PLUGIN) return first === undefined ? ['--help'] : args;
   if (first === undefined) return [isRunConfigured(env) ? 'run' : 'demo'];
   if (!first.startsWith('-') || GLOBAL_FLAGS.includes(first)) return args;
@@ -134,7 +135,7 @@ function commandLine(parts: ProgramParts, onEnd: (code: number) => void): Comman
   return program;
 }
 
-/** Maximum characters of an error. A server or a credential plugin may have written a text of any length. */
+/** Maximum characters of a command's error. A server or a credential plugin may have written a text of any length. */
 const MAX_ERROR_LENGTH = 4000;
 
 function report(error: unknown, stderr: TextOutput): number {

@@ -22,7 +22,7 @@ import {
   widthsOf,
 } from './output.ts';
 
-/** Prints the state of each Lease once, or with `--watch` until a signal. Resolves to an exit code. */
+/** Prints the state of each coordinated Lease once, or with `--watch` until a signal. Resolves to an exit code. */
 export function showStatus(settings: StatusSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     if (settings.watch) return await followStatus(settings, host, connection);
@@ -79,8 +79,8 @@ function failUnserved({ stderr }: Host): number {
 }
 
 /**
- * Prints the table. Then, until a signal, prints a row for each Lease that changes, as `kubectl get --watch` does.
- * Prints no row if only times have changed.
+ * Prints the table. Then, until a signal, prints a row for each new or changed Lease, like `kubectl get --watch`.
+ * Unlike kubectl, prints no row for a deleted Lease, or if the row is the same except for times.
  */
 async function followStatus(
   settings: StatusSettings,
@@ -100,8 +100,8 @@ async function followStatus(
     settings,
     signal: AbortSignal.any([host.stopOn('SIGTERM', 'SIGINT'), refused.signal]),
     onError: (error: unknown) => {
-      // Before the first table (no `widths` yet), a refusal ends the command: the credentials may be invalid. Later,
-      // only warn: a server that has just started may refuse valid credentials.
+      // Before the first table (no `widths` yet), a refusal ends the command: the credentials may be invalid, or lack
+      // a permission. Later, only warn: a server that has just started may refuse valid credentials.
       if (widths === undefined && hasStatus(error, 401, 403)) refused.abort(error);
       else warn(error);
     },
@@ -109,7 +109,7 @@ async function followStatus(
   for await (const { elections, now } of watchElections(watch)) {
     const statuses = elections.map((election) => statusOf(election, now));
     if (!hasPriorities && statuses.some(hasPriority)) {
-      // Print the whole table again, because it now has a column for priorities.
+      // Print the whole table, even if it was printed before: it now has a column for priorities.
       hasPriorities = true;
       shown.clear();
       widths = undefined;
@@ -159,7 +159,7 @@ function candidatesText({ candidates }: LeaseStatus): string {
   );
 }
 
-/** Returns how many candidates have each priority, such as `1 at 5, 2 at -1000 until 2026-11-22T23:10:00Z`. */
+/** Returns how many candidates have the highest set priorities, such as `1 at 5, 2 at 4 until 2026-11-22T23:10:00Z`. */
 function prioritiesText({ priorities }: LeaseStatus): string {
   if (priorities.length === 0) return '-';
   const texts = priorities.map(

@@ -14,13 +14,13 @@ export type WatchedResource = 'leases' | 'leasecandidates';
 type QueueEvent =
   /** A due Lease waited `waitedMs` in the queue. The scheduler processed it in `workMs`, perhaps without a decision. */
   | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
-  /** The scheduler starts to send requests of a decision. Before that, the Lease waited `waitedMs` for a free slot. */
+  /** The scheduler starts to send all or some requests of a decision, after a wait of `waitedMs` for a free slot. */
   | { readonly type: 'sending'; readonly urgency: Urgency; readonly waitedMs: number }
-  /** A decision threw an error. The scheduler decides again after a backoff. */
+  /** A decision threw an error. The scheduler decides again after a backoff, or earlier after a change. */
   | { readonly type: 'decisionFailed'; readonly key: LeaseKey; readonly error: unknown };
 
 type DecisionEvent =
-  /** The scheduler has made a decision from `input`. The actions of the decision are not sent yet. */
+  /** The scheduler has made a decision from `input`, and is about to send its actions, if any. A dry run sends none. */
   | {
       readonly type: 'decided';
       readonly key: LeaseKey;
@@ -40,18 +40,18 @@ export interface WriteEvent {
   /** The decision that led to the write. Its `actions` contain only `action`. */
   readonly decision: Decision;
   readonly input: ElectionInput;
-  /** Why the write failed; undefined after a success. */
+  /** Why the write failed, or may have failed; undefined after a success. */
   readonly error: unknown;
-  /** The Lease in the server's answer; undefined after a failure, and for pings and deletions. */
+  /** The Lease in the server's answer; undefined after a failure, or if the answer has no Lease (pings, deletions). */
   readonly lease: Lease | undefined;
 }
 
 export type WatchEvent =
-  /** All LeaseCandidates of version `apiVersion` in the watched namespaces are now cached. */
+  /** All LeaseCandidates of version `apiVersion` that this process watches and may read are now cached. */
   | { readonly type: 'synced'; readonly apiVersion: CandidateApiVersion }
   /** The API server no longer serves the watched version of LeaseCandidates. */
   | { readonly type: 'gone'; readonly apiVersion: CandidateApiVersion }
-  /** The API server serves no LeaseCandidates. */
+  /** The API server serves no LeaseCandidates. From a single `CandidateWatch`: none of the watched source. */
   | { readonly type: 'notServed' }
   | { readonly type: 'discoveryFailed'; readonly error: unknown }
   | { readonly type: 'watchFailed'; readonly error: unknown; readonly context: ReflectorErrorContext }
@@ -60,11 +60,11 @@ export type WatchEvent =
       readonly resource: WatchedResource;
       readonly observation: ReflectorObservation;
     }
-  /** The Lease or one of its candidates has changed. `isRenewalOnly`: the holder has only renewed the Lease. */
+  /** The Lease or a candidate is new, changed or gone. `isRenewalOnly`: for decisions, this is at most a renewal. */
   | { readonly type: 'seen'; readonly key: LeaseKey; readonly isRenewalOnly: boolean }
   /** A native and a custom candidate for the Lease have the same name. Only one of them takes part in elections. */
   | { readonly type: 'twinSeen'; readonly key: LeaseKey; readonly name: string }
-  /** The coordinator ignores an invalid priority annotation of a candidate. `annotation`: its name and value. */
+  /** The coordinator ignores the priority annotations of a candidate. `annotation`: the invalid one, with its value. */
   | {
       readonly type: 'priorityUnreadable';
       readonly key: LeaseKey;
@@ -77,12 +77,12 @@ type CoordinatorLockEvent =
   | { readonly type: 'lockEvent'; readonly event: LockEvent }
   | { readonly type: 'lockWatchFailed'; readonly error: unknown; readonly context: ReflectorErrorContext }
   /**
-   * The coordinator has begun to refuse the namespace of its lock, and writes nothing: the built-in controller, which
-   * uses the lock in kube-system, could elect at the same time.
+   * The coordinator has begun to refuse the namespace of its lock, and makes no election writes: the built-in
+   * controller, which uses the lock in kube-system, could elect at the same time.
    */
   | { readonly type: 'lockRefused'; readonly reason: string };
 
-/** Events for the observers of a controller: logs, metrics and the status page. */
+/** Events for the observers of a controller, such as logs, metrics and the status page. */
 export type ControllerEvent = QueueEvent | DecisionEvent | WatchEvent | CoordinatorLockEvent | LabelEvent;
 
 export type EventOf<Type extends ControllerEvent['type']> = Extract<ControllerEvent, { type: Type }>;

@@ -14,7 +14,7 @@ import { replicaIdentity } from './lock/lock-record.ts';
 import { createApiLockStorage } from './lock/lock-storage.ts';
 import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 
-/** Maximum connections for election writes and discovery (ADR 4). Lists and watches have their own connections. */
+/** Maximum connections for election writes and short reads (ADR 4). Lists and watches have their own connections. */
 export const CONNECTIONS = 32;
 /** Maximum connections of the client for the lock, and of the client for labels. Elections use another client. */
 const OTHER_CONNECTIONS = 2;
@@ -30,11 +30,11 @@ export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;
 export interface CoordinatorSettings extends ElectionSettings {
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
-  /** Maximum writes in flight. */
+  /** Maximum election writes in flight. */
   readonly workers: number;
-  /** Whether the coordinator only decides and logs, and writes nothing. */
+  /** Whether the coordinator makes and reports decisions, but writes nothing to the cluster. */
   readonly dryRun: boolean;
-  /** Whether to take the lock by force from the controller built into kube-apiserver. */
+  /** Whether to take the lock by force from a foreign holder, such as the controller built into kube-apiserver. */
   readonly takeOver: boolean;
   readonly lockNamespace: string;
   readonly leaderLabel: boolean;
@@ -130,13 +130,13 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     controller,
     /** Undefined in a dry run, which writes nothing. */
     lock,
-    /** The watched namespaces in which another coordinator holds a lock. */
+    /** Returns the watched namespaces, except `lockNamespace`, in which a coordinator holds a lock. */
     otherLocks: () => locks.heldAt(clock.now()).filter((namespace) => namespace !== settings.lockNamespace),
     lockRefusal: refusal,
     start() {
       controller.start();
       lock?.start();
-      // More connections than writes in flight would stay unused.
+      // More connections than the maximum number of writes in flight would stay unused.
       const connections = Math.min(CONNECTIONS, settings.workers);
       if (lock) void keepConnectionsOpen(client, clock, connections, stopping.signal);
     },
@@ -175,7 +175,7 @@ export async function keepConnectionsOpen(
   while (!signal.aborted) {
     // Send all requests at once: sequential requests would use the same connection.
     const uses = Array.from({ length: connections }, () => client.request({ ...KEEP_OPEN_REQUEST, signal }));
-    // Ignore errors: a busy connection needs no such request, and writes and watches report all other problems.
+    // Ignore errors: a busy connection needs no such request, and writes and watches report problems of the server.
     await Promise.allSettled(uses);
     await sleep(clock, KEEP_OPEN_INTERVAL_MS, signal);
   }

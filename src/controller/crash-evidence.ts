@@ -21,7 +21,7 @@ interface EvidenceWatchParts {
   readonly namespaces: readonly string[];
   /** Called when this process first sees a Pod, and when one of its containers has started or ended. */
   readonly onPodChange: (pod: Pod) => void;
-  /** Called when a Namespace gets or loses the annotation that asks for crash evidence about plain electors. */
+  /** Called when the result of `isAskedBy` changes: a Namespace asks for crash evidence now, or no longer asks. */
   readonly onNamespaceChange: (namespace: string) => void;
   readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
 }
@@ -29,7 +29,7 @@ interface EvidenceWatchParts {
 /** The known Pods with a given hostname or name. */
 interface HostEntry {
   readonly uids: readonly string[];
-  /** When a Pod with this hostname last disappeared while another one remained; undefined if this never happened. */
+  /** When this entry last lost a Pod and kept another one; undefined if never. An entry without Pods is deleted. */
   readonly sharedAt: Instant | undefined;
 }
 
@@ -39,8 +39,8 @@ type ObservedNamespace = Readonly<{ name: string; isAsking: boolean }>;
 
 /**
  * Watches Pods for proof that a holder has ended, and Namespaces for the annotation that asks for this proof about
- * plain electors (rule 17). Elections do not wait for these watches. If the coordinator is limited to some
- * `namespaces`, it has no permission to watch Namespaces, so only the annotations of Leases count.
+ * plain electors (rule 17). Elections do not wait for these watches. A coordinator that is limited to some `namespaces`
+ * does not watch Namespaces, because it may lack the permission: only the annotations of Leases count.
  */
 export class EvidenceWatch {
   readonly #parts: EvidenceWatchParts;

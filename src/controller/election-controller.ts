@@ -38,7 +38,7 @@ export interface ElectionControllerParts extends Pick<SenderParts, 'clock' | 'ma
   /** Maximum writes in flight. */
   readonly workers: number;
   readonly isDryRun: boolean;
-  /** Called when a first list has ended, and when a source of candidates turns out to be unavailable. */
+  /** Called after each watch's first list of Leases or candidates, and when a source turns out to be unavailable. */
   readonly onCanElectChange?: () => void;
 }
 
@@ -54,7 +54,7 @@ export class ElectionController {
   readonly #candidates: CandidateSourcesWatch;
   /** Undefined unless the controller uses crash evidence (rule 17). */
   readonly #evidence: EvidenceWatch | undefined;
-  /** Namespaces whose Leases and candidates were all cached at least once; '' stands for all namespaces. */
+  /** Namespaces for which {@link knows} has been true. '' stands for all namespaces. */
   readonly #known = new Set<string>();
   readonly #takeOver: TakeOver;
   #tookOverAt: Instant = Number.NEGATIVE_INFINITY;
@@ -114,13 +114,13 @@ export class ElectionController {
     await Promise.all([this.#candidates.stop(), this.#leases.stop(), this.#evidence?.stop()]);
   }
 
-  /** Call this when the process becomes the coordinator. `own`: the lock as the process last wrote it. */
+  /** Call this when the process becomes the coordinator. `own`: the last known write of the lock by this process. */
   takeOver(own?: OwnLock): void {
     this.#tookOverAt = this.#parts.clock.now();
     this.#takeOver.begin(own);
   }
 
-  /** Returns the time at which this process became the coordinator; Infinity while it is not the coordinator. */
+  /** Returns when this process became the coordinator; Infinity if it is a standby, -Infinity if it is a dry run. */
   #coordinatesSince(): Instant {
     return this.#parts.mayWrite() ? this.#tookOverAt : Number.POSITIVE_INFINITY;
   }
@@ -137,12 +137,12 @@ export class ElectionController {
   }
 
   hasSynced(resource: WatchedResource): boolean {
-    return resource === 'leases' ? this.#leases.knowsAll() : this.#candidates.hasSynced();
+    return resource === 'leases' ? this.#leases.hasSynced() : this.#candidates.hasSynced();
   }
 
   /**
-   * Whether all Leases and candidates of at least one namespace are cached, and this replica has not just lost a source
-   * of candidates. If not, this replica leaves the lock to other replicas (rule 10).
+   * Whether {@link knows} is true for at least one namespace, and this replica has not just lost a source of
+   * candidates. If not, this replica leaves the lock to other replicas (rule 10).
    */
   canElect(): boolean {
     const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));
@@ -153,17 +153,17 @@ export class ElectionController {
     return this.#candidates.apiVersions;
   }
 
-  /** Whether the built-in controller cannot elect: the API server serves no native LeaseCandidates. */
+  /** Whether the built-in controller cannot elect: the last successful discovery found no native LeaseCandidates. */
   get isBuiltInRuledOut(): boolean {
     return this.#candidates.isNotServed('native');
   }
 
-  /** Sizes of the controller's own collections, for metrics. */
+  /** Sizes of the controller's own collections. A test uses them to check that the controller forgets gone Leases. */
   get kept() {
     return { ...this.scheduler.kept, memories: this.#records.size };
   }
 
-  /** Surveys all Leases that have candidates. `known`: the redundant candidates that the last survey found. */
+  /** Surveys the Leases with candidates in cached namespaces. `known`: the redundant candidates in the last survey. */
   survey(known?: ElectionsSurvey['redundancy']): Promise<ElectionsSurvey> {
     return surveyElections(unhurried(this.elections(), this.#parts.clock), known);
   }
@@ -191,8 +191,9 @@ export class ElectionController {
   }
 
   /**
-   * Returns the earliest of the times at which the watches last received data; undefined until every watch has
-   * received data. A missing source of candidates counts as silent since its loss (rule 13).
+   * Returns the earliest of the times at which the watches of `resource` last received data. Undefined if there is no
+   * watch, or if one has received no data yet. A missing source of candidates counts as a watch that has been silent
+   * since the loss of the source (rule 13).
    */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
@@ -201,13 +202,13 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /** Returns the time since which a watch is closed: later changes may be missing. Undefined while all are open. */
+  /** Returns the earliest time since which a watch is closed: changes may be missing. Undefined if all are open. */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
   }
 
-  /** Whether all Leases and candidates of a namespace are cached. */
+  /** Whether `namespace` has an available source, and its Leases and all candidates of such sources are cached. */
   knows(namespace: string): boolean {
     return this.#leases.knows(namespace) && this.#candidates.knows(namespace);
   }
@@ -299,7 +300,7 @@ export class ElectionController {
 
   /**
    * Whether a renewal of a candidate needs no decision: the candidate was valid and had answered all pings before, and
-   * the next decision about the Lease is scheduled.
+   * the renewal cannot change the last decision (see {@link Scheduler.isSettled}).
    */
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
     // If renewTime is before pingTime, the candidate's clock may have been set back. The candidate then needs another

@@ -34,7 +34,7 @@ export class ElectionRecords {
    */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
-  /** Deleted Leases, with the time after which their memory can be dropped. */
+  /** For each Lease that does not exist and has no candidates: the time after which its memory can be dropped. */
   readonly #deletedLeases = new DeadlineHeap();
 
   /** The Leases with a candidate in a Pod, by the Pod's uid (rule 17). */
@@ -107,7 +107,7 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /** Records that all candidates of a source are visible again. */
+  /** Records that all candidates of a source are visible (rule 13). */
   reveal(source: CandidateSource): void {
     this.#hiddenUntil.delete(source);
   }
@@ -216,7 +216,7 @@ export class ElectionRecords {
     return this.#entriesOf(key, name).find(({ candidate }) => candidate.uid === uid);
   }
 
-  /** Whether the Lease of a coordinator's lock exists, held or not: if so, a coordinator has run before. */
+  /** Whether a stored Lease has the name of a coordinator's lock, held or not: then, a coordinator may have run. */
   hasLock(): boolean {
     return this.#leases.keys().some(isLock);
   }
@@ -308,9 +308,10 @@ export class ElectionRecords {
 }
 
 /**
- * Compares two candidates with the same name (rule 13). If this process saw a renewal of one after the last change of
- * the other, that one comes first. The first sight of a fresh candidate counts as a renewal. Otherwise, the later
- * renewTime decides: both are from the clock of one program. If they are equal, the native candidate comes first.
+ * Compares two candidates with the same name (rule 13). If this process saw one candidate renew after the first sight
+ * and the last renewal of the other, the one that renewed comes first. (The first sight of a fresh candidate counts as
+ * its renewal.) Otherwise, the later renewTime decides: both times are from the clock of one program. If the times are
+ * equal, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

@@ -14,7 +14,7 @@ import {
 import type { ElectionRecords } from './election-records.ts';
 import { HEARD_WITHIN_MS, heardAt, noteRedundancy, type Redundancy } from './redundancy.ts';
 
-/** States of candidates that can lead now or after a ping. */
+/** States of possible successors: all states except those of silent or deleting candidates. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle', 'Withdrawn', 'Lapsed']);
 
 const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired']);
@@ -37,7 +37,7 @@ export interface ElectionsSurvey {
   readonly leases: number;
   /** Leases without a valid holder, except Leases whose candidates have all shut down. */
   readonly unled: readonly UnledLease[];
-  /** Number of Leases without a possible successor of the holder, because redundant candidates stopped answering. */
+  /** Number of Leases without a possible successor, because redundant candidates stopped answering. */
   readonly withoutSuccessor: number;
   /** The redundant candidates. The next survey needs them as its input. */
   readonly redundancy: Redundancy;
@@ -92,7 +92,7 @@ export async function surveyElections(
   for await (const { key, input, tenure, standings, now, reason } of elections) {
     for (const { state } of standings) candidates[state]++;
     if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-    // Ignore deleted candidates that exist only because of their finalizers.
+    // Ignore deleted candidates that finalizers keep, and candidates with the fence's name: they take no part.
     const left = standings.filter(({ state }) => state !== 'Deleting');
     if (left.length === 0) continue;
     leases++;
@@ -109,7 +109,7 @@ export async function surveyElections(
   return { leases, unled, withoutSuccessor, redundancy, reasons, candidates };
 }
 
-/** Whether a candidate has shut down: it released the Lease, and has not renewed its LeaseCandidate since. */
+/** Whether a candidate counts as shut down: it released the Lease, is not its holder, and has not renewed since. */
 function hasReleased({ candidate, observation, isHolder }: Standing, { memory }: ElectionInput): boolean {
   const releasedAt = memory.withdrawals.get(candidate.name);
   return releasedAt !== undefined && !isHolder && observation.unchangedSince <= releasedAt;
@@ -126,9 +126,10 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 }
 
 /**
- * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero. If so, the leader has
- * released the Lease, and all other candidates (`present`) ended within the grace period. False if all other candidates
- * stopped answering long before the release, and redundant ones (`lost`) are among them: these candidates hang.
+ * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero. If so, each candidate
+ * has released the Lease or, if it is in `present`, ended at most one grace period after the last release. False if all
+ * candidates except at most one stopped answering long before the release, and a redundant one (`lost`) is among them:
+ * these candidates probably hang.
  */
 function hasShutDown(
   left: readonly Standing[],
@@ -149,8 +150,8 @@ function hasShutDown(
 }
 
 /**
- * Returns the time of the last release of the Lease; undefined if it was not released. If this process did not see the
- * release, uses the renewTime of the Lease.
+ * Returns the time of the last release that this process saw and did not doubt. If there is none, uses the renewTime of
+ * a Lease that looks released and is not reserved for a known holder. Otherwise, returns undefined.
  */
 function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   const { record, withdrawals } = memory;

@@ -9,10 +9,10 @@ export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeepi
 
 /**
  * - `grant`: gives the Lease to a candidate.
- * - `preference`: all other writes to a Lease, for example of preferredHolder, and pings to the preferredHolder.
- * - `vacant`: pings while the Lease has no valid holder.
- * - `expiry`: pings in advance, for example before a Lease expires, and pings to a candidate that may be better.
- * - `housekeeping`: all other pings, and deletions of candidates.
+ * - `preference`: all other writes to a Lease, and pings for a preemption while the Lease has a preferredHolder.
+ * - `vacant`: pings for an election or a revival, while the Lease has no valid holder.
+ * - `expiry`: pings in advance, for example before a Lease expires, and all other pings for a preemption.
+ * - `housekeeping`: pings for validity or collection, and deletions of candidates.
  */
 export type Urgency = (typeof URGENCIES)[number];
 
@@ -65,24 +65,24 @@ export class FairKeys {
   }
 }
 
-/** An answer faster than this, in ms, raises the limit. */
+/** A fast answer takes less than this time, in ms. */
 const FAST_MS = 250;
-/** An answer slower than this, in ms, lowers the limit. */
+/** A slow answer takes more than this time, in ms. */
 const SLOW_MS = 1000;
 /**
  * A server behind a slow webhook or network is slow at any load, and fewer requests would not make it faster.
- * Therefore, FAST_MS and SLOW_MS are raised to these multiples of the quickest answer of the last 30 to 60 s.
+ * Therefore, FAST_MS and SLOW_MS are raised to at least these multiples of the quickest answer of the last two windows.
  */
 const FAST_FACTOR = 1.25;
 const SLOW_FACTOR = 2;
 const WINDOW_MS = 30_000;
 const SHRINK_FACTOR = 0.75;
-/** Minimum limit: if other clients overload the server, a lower limit would leave Leases without a leader. */
+/** Minimum limit, unless `max` is lower. If other clients cause an overload, a lower limit gets too few answers. */
 const MIN_LIMIT = 8;
 
 /**
- * A request starts only if all requests in flight together use less than this share of the current limit. A more urgent
- * request then still finds a free slot. For grants, the maximum limit applies: Leases without a leader wait for them.
+ * A request starts only if all requests in flight together use less than this share of the current limit. The rest is
+ * kept free for more urgent requests. For grants, the maximum limit applies: Leases without a leader wait for them.
  */
 const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
   preference: 1,
@@ -119,7 +119,7 @@ export class RequestLimit {
     return urgency === 'grant' ? this.#max : Math.max(1, Math.floor(this.current * SHARES[urgency]));
   }
 
-  /** @param isAnswered false if the answer is missing, or has status 429 or 5xx */
+  /** @param isAnswered false if a sent request got no answer, or status 429 or 5xx; true if it was not sent */
   answered(sentAt: Instant, isAnswered: boolean): void {
     const now = this.#clock.now();
     const tookMs = now - sentAt;
@@ -146,8 +146,8 @@ export class RequestLimit {
 const MAX_PER_LEASE = 8;
 
 /**
- * Counts the requests in flight, and chooses the waiting Lease that gets the next free slot: one of the most urgent.
- * Among equally urgent Leases, the namespaces alternate (rule 9).
+ * Counts the requests in flight, and chooses the waiting Lease that gets the next free slot: the most urgent Lease that
+ * has not reached its own limit. Among equally urgent Leases, the namespaces alternate (rule 9).
  */
 export class RequestRoom {
   readonly #clock: Pick<Clock, 'now'>;

@@ -15,7 +15,7 @@ export function isLock(key: LeaseKey): boolean {
   return key.endsWith(LOCK_SUFFIX);
 }
 
-/** Finds the locks of coordinators: held Leases with the lock's name in the watched namespaces (rule 10). */
+/** Finds the locks that coordinators hold in the watched namespaces, by the Lease's name and holder (rule 10). */
 export class HeldLocks {
   readonly #seen = new Map<string, { readonly lease: Lease; readonly since: Instant }>();
 

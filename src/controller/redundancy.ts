@@ -3,7 +3,7 @@ import type { Standing } from '../election/view.ts';
 
 /**
  * The time of the last renewal of each redundant candidate, by uid. A candidate is redundant if another candidate of
- * its Lease was alive at that time, and could have replaced it.
+ * its Lease existed together with it during all of the last OVERLAP_MS before this time.
  */
 export type Redundancy = ReadonlyMap<string, Instant>;
 
@@ -67,9 +67,9 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
 }
 
 /**
- * Yields each life whose uid is in `unknown`, if another candidate existed during the last OVERLAP_MS of this life. A
- * candidate counts as existing until HEARD_WITHIN_MS after its last renewal. There may be thousands of lives, so this
- * function does not compare every pair.
+ * Yields each life whose uid is in `unknown`, if the candidate of another life existed during all of the last
+ * OVERLAP_MS of this life. A candidate counts as existing until HEARD_WITHIN_MS after its last renewal. There may be
+ * thousands of lives, so this function does not compare every pair.
  */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = lives.toSorted((a, b) => b.heardAt - a.heardAt);

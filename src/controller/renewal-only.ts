@@ -1,10 +1,10 @@
 import type { Reason } from '../election/decision.ts';
 import type { Lease, LeaseCandidate, Priority } from '../election/model.ts';
 
-/** After decisions with these reasons, renewals of the Lease need no decision: the next decision is scheduled. */
+/** After a decision with one of these reasons, a renewal of the Lease can wait for the next scheduled decision. */
 export const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
-/** Whether the change is only a renewal by the holder: the other fields that decisions depend on are the same. */
+/** Whether the change is at most a renewal by the holder. Ignores fields that cannot change who should lead. */
 export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean {
   return (
     before !== undefined &&
@@ -24,7 +24,7 @@ export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean 
  * Returns what has changed in a candidate. Ignores fields that elections do not use.
  * - `ping`: at most the pingTime has changed.
  * - `renewal`: the renewTime has changed, and at most the pingTime in addition.
- * - `other`: the candidate is new, or a field that affects elections has changed.
+ * - `other`: the candidate is new, or another field has changed.
  */
 export function candidateChange(
   before: LeaseCandidate | undefined,
@@ -58,7 +58,7 @@ function wanted({ preference }: LeaseCandidate): string {
   return preference.kind === 'strategy' ? preference.strategy : preference.strategies.join();
 }
 
-/** Returns the priority annotation of a candidate if it is invalid and has changed; otherwise undefined (rule 16). */
+/** Returns a candidate's invalid priority annotation if it is new or has changed; otherwise undefined (rule 16). */
 export function newlyUnreadable(
   before: LeaseCandidate | undefined,
   { priority: { unreadable } }: LeaseCandidate,

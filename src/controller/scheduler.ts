@@ -20,7 +20,7 @@ export interface SchedulerParts extends Omit<SenderParts, 'gate' | 'write'> {
   readonly maxInFlight: number;
   /** Whether the cache is complete and recent enough to decide. If not, the Lease is skipped until it is due again. */
   readonly isCached: (key: LeaseKey) => boolean;
-  /** Lists all Leases or all candidates again, because the cache differs from the server. */
+  /** Lists all Leases or all candidates again, at most once a minute, because the cache may differ from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
 }
 
@@ -33,21 +33,21 @@ interface Entry {
   waitsSince: Instant | undefined;
   /** The time at which the Lease has its full decision budget again. */
   spentUntil: Instant;
-  /** Number of consecutive decisions that threw an error. */
+  /** Number of consecutive attempts to decide that threw an error. */
   failures: number;
 }
 
 interface LastDecision {
   readonly reason: Reason;
-  /** When the Lease needs its next decision if nothing changes; undefined if it then needs none. */
+  /** When to decide again even if nothing changes; undefined if only a change requires a new decision. */
   readonly nextAt: Instant | undefined;
-  /** When the Lease needs its next decision if the holder keeps renewing the Lease, and nothing else changes. */
+  /** Renewals by the holder postpone the next decision to this time at most. */
   readonly steadyUntil: Instant;
 }
 
 /**
- * A decision, and those of its actions that are not sent yet. The decision is recorded only when its first action is
- * sent: until then, a round of pings does not count as sent (rule 3).
+ * A decision, and those of its actions that are not sent yet. A decision with actions is recorded when its first action
+ * is sent: until then, a round of pings does not count as sent (rule 3).
  */
 interface Pending {
   readonly decision: Decision;
@@ -62,10 +62,10 @@ interface Pending {
 const PENDING_VALID_MS = 250;
 /**
  * A first election, or a round of pings to silent candidates, is queued as if it had begun to wait this much later, in
- * ms: a Lease that has lost its leader comes first.
+ * ms. So a Lease that has lost its leader usually comes first.
  */
 const FIRST_ELECTION_MS = 10_000;
-/** Renewals postpone a decision by at most this time, in ms: the wall clock may jump past the end of a priority. */
+/** Maximum time from a decision to the next if renewals postpone it, in ms: a wall clock jump may end a priority. */
 const LONGEST_REST_MS = 60_000;
 const RETRY = { initialMs: 5, maxMs: 60_000 };
 
@@ -82,9 +82,10 @@ const BURST_MS = 1000;
 const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
- * Decides on Leases, one after the other, and sends the actions of the decisions. A Lease is due after a change, after
- * the answer to one of its writes, and at the time that its last decision gave. If no slot is free for an action, the
- * Lease waits. A slot that becomes free goes to the most urgent waiting Lease (rule 9).
+ * Decides on Leases, one after the other, and sends the actions of the decisions. Usually, a Lease is due after a
+ * change, after the answer to one of its writes, and at the time that its last decision gave. If no slot is free for an
+ * action, because too many requests are in flight, the Lease waits. A slot that becomes free goes to the most urgent
+ * waiting Lease that may use it (rule 9).
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -132,7 +133,7 @@ export class Scheduler {
     return this.#entries.get(key)?.last?.reason;
   }
 
-  /** Whether a renewal needs no decision: it cannot change the last decision, and the next decision is scheduled. */
+  /** Whether a renewal of the Lease can wait for the next scheduled decision (see {@link SETTLED}). */
   isSettled(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => SETTLED.has(reason));
   }
@@ -150,7 +151,7 @@ export class Scheduler {
     this.#due.delete(key);
     const entry = this.#entries.get(key);
     if (entry) this.#dropPending(key, entry);
-    // Keep the entry while a request is in flight. Its answer makes the Lease due again, and this function runs again.
+    // Keep the entry while a request is in flight. After the answer, this function runs again and can delete the entry.
     if (entry && this.room.inFlightOf(key) > 0) entry.last = undefined;
     else this.#entries.delete(key);
     observe({ type: 'forgotten', key });
@@ -182,8 +183,8 @@ export class Scheduler {
   }
 
   /**
-   * Returns a later time for the decision that is due at `at`; undefined if the decision cannot wait. The decision can
-   * wait if it would only check whether the holder is late, and the holder has renewed in the meantime (rule 9).
+   * Returns a later time for the decision that is due at `at`; undefined if the decision cannot wait. A mere check
+   * whether the holder is late can wait if the last reason was `LeaderOptimal` and the holder has renewed since (rule 9).
    */
   #postpone(key: LeaseKey, at: Instant): Instant | undefined {
     const entry = this.#entries.get(key);
@@ -239,8 +240,9 @@ export class Scheduler {
   }
 
   /**
-   * Makes a decision and sends its actions. Delays the decision while the Lease has no budget left, or while writes to
-   * the Lease are blocked (see {@link WriteGate}). Makes no decision while this replica must not write.
+   * Makes a decision, and sends its actions when slots are free. Omits actions on blocked candidates. Delays the
+   * decision while the Lease has no budget left, or while writes to the Lease are blocked (see {@link WriteGate}). Makes
+   * no decision while this replica must not write.
    */
   #decide(key: LeaseKey, entry: Entry): void {
     const { clock, records, mayWrite, observe } = this.#parts;
@@ -276,8 +278,8 @@ export class Scheduler {
   }
 
   /**
-   * Stops waiting for the cache to show the last write. If the watch has missed this write, lists the objects again. If
-   * the written object is a Lease that is not in the cache, also records that this Lease may have an unseen holder.
+   * Ends the wait for the cached object to change after the last write. If it has not changed, the watch may have missed
+   * a change: lists the objects again. If the object is a Lease that is not cached, also records a possible holder.
    */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;
@@ -336,7 +338,7 @@ export class Scheduler {
     entry.waitsSince = undefined;
   }
 
-  /** Sends an action. Then gives its slot to a waiting Lease. Makes `key` due, unless `key` waits for a slot. */
+  /** Sends an action. Then gives free slots to waiting Leases, and makes `key` due unless `key` waits for a slot. */
   async #send(sender: SenderParts, key: LeaseKey, action: Action, pending: Pending): Promise<void> {
     const end = this.room.begin(key);
     end(await sendAction(sender, key, action, pending.decision, pending.input));
@@ -364,7 +366,7 @@ function finite(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
-/** Returns when the Lease lost its leader; `now` for a held Lease; a later time for a first election or a revival. */
+/** Returns when the Lease lost its leader; `now` if it is held; a later time for a revival, or if no loss is known. */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
   // Pings to silent candidates can wait, because no election waits for their answers.
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;

@@ -31,7 +31,7 @@ export interface SenderParts {
   readonly observe: ObserveController;
 }
 
-/** Sends one action and records its result. Never rejects. Resolves to false after status 429, 5xx or no answer. */
+/** Sends and records an action. Never rejects. Resolves to false if the client gets status 429, 5xx or no valid answer. */
 export async function sendAction(
   { clock, gate, records, write, observe, mayWrite }: SenderParts,
   key: LeaseKey,
@@ -65,7 +65,7 @@ export async function sendAction(
     return true;
   } catch (error) {
     // The server may reject every ping to a candidate, for example as invalid. Count a rejected ping as delivered, so
-    // that the candidate becomes unresponsive. Otherwise, the election would wait for the answer forever.
+    // that the candidate becomes unresponsive. Otherwise, the election would wait for an answer that cannot come.
     const isDelivered = action.kind === 'PingCandidate' && hasStatus(error, 400, 403, 413, 422);
     const record = isDelivered ? recordSuccess : recordFailure;
     record(records, key, action, sentAt, clock.now());
@@ -94,7 +94,7 @@ export class LockLostError extends NotSentError {
   }
 }
 
-/** Whether the server has certainly not carried out the failed action and never will. */
+/** Returns true only if it is certain that the server has not executed the failed action, and will not do so later. */
 function isNeverExecuted(error: unknown): boolean {
   const isRefusedConnection = error instanceof ConnectionError && error.code === 'ECONNREFUSED';
   const isRefused = error instanceof ApiError && error.status < 500;

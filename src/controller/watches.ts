@@ -17,9 +17,10 @@ interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'>
 }
 
 /**
- * After a replica has lost a source of candidates, it leaves the lock to other replicas for this time, in ms: a replica
- * at another API server may still have all sources. The time must be longer than 13.5 s: if the replica without
- * the source holds the lock, the release of the lock may take 13.5 s.
+ * After a replica has lost a source of candidates, it leaves the lock to other replicas for this time, in ms, or until
+ * it regains the source: a replica at another API server may still have all sources. The time must be long enough for
+ * the release of the lock: a holder that cannot elect usually keeps the lock for 10 to 12.2 s, and then waits up to
+ * 3.5 s for the end of its last write.
  */
 const YIELD_LOCK_MS = 20_000;
 
@@ -31,9 +32,9 @@ export class CandidateSourcesWatch {
   readonly #parts: CandidateSourcesWatchParts;
   readonly #watches: Readonly<Record<CandidateSource, CandidateWatch>>;
   readonly #all: readonly CandidateWatch[];
-  /** For each source that the server no longer serves: when this process lost it. */
+  /** For each lost source: the time of the loss. A source stays lost until all its candidates are cached again. */
   readonly #lostAt = new Map<CandidateSource, Instant>();
-  /** The lost sources that had candidates. Their candidates take no part in elections. */
+  /** The lost sources that had candidates (rule 13). */
   readonly #missing = new Set<CandidateSource>();
 
   constructor(parts: CandidateSourcesWatchParts) {
@@ -86,7 +87,7 @@ export class CandidateSourcesWatch {
     return this.#watches[source].apiVersion;
   }
 
-  /** Whether discovery succeeded and found no version of `source`. */
+  /** Whether the last successful discovery found no version of `source`. */
   isNotServed(source: CandidateSource): boolean {
     return this.#watches[source].isNotServed;
   }
@@ -138,8 +139,8 @@ const DISCOVERY_INTERVAL_MS = 10_000;
 const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DISCOVERY_INTERVAL_MS };
 
 /**
- * Watches the candidates of a source in the newest version that the server serves. When the server no longer serves
- * this version, looks for another one (rule 11).
+ * Looks for the newest version of a source that the server serves, and watches the candidates in this version. When the
+ * server no longer serves this version, looks again (rule 11).
  */
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
@@ -151,7 +152,7 @@ export class CandidateWatch {
   #end = () => {};
   /** `gone`: the server no longer has the watched version, and no discovery has succeeded since. */
   #served: 'unknown' | 'served' | 'notServed' | 'gone' = 'unknown';
-  /** The namespaces in which this process has no permission to read candidates. '' stands for all namespaces. */
+  /** The namespaces whose candidates are not cached, because the server answered 403. '' stands for all namespaces. */
   readonly #forbidden = new Set<string>();
 
   constructor(parts: CandidateWatchParts) {
@@ -177,7 +178,7 @@ export class CandidateWatch {
     return this.#watched?.reflectors.knows(namespace) ?? false;
   }
 
-  /** Whether the candidates of `namespace` are not served, or this process has no permission to read them. */
+  /** Whether the server does not serve the candidates of `namespace`, or answered 403 before they were cached. */
   isUnavailable(namespace: string): boolean {
     const isForbidden = this.#forbidden.has('') || this.#forbidden.has(namespace);
     return isForbidden || this.#served === 'notServed' || this.#served === 'gone';
@@ -240,7 +241,7 @@ export class CandidateWatch {
     if (signal.aborted) this.#end();
     await ended;
 
-    const wasKnown = reflectors.knowsAll();
+    const wasKnown = this.#hasSynced;
     this.#watched = undefined;
     this.#served = 'gone';
     this.#forbidden.clear();
@@ -252,7 +253,7 @@ export class CandidateWatch {
   }
 
   #reflector(apiVersion: CandidateApiVersion, namespace: string): Reflector<LeaseCandidate> {
-    const { client, clock, handler, observe, onSyncChange } = this.#parts;
+    const { client, clock, handler, observe } = this.#parts;
     return new Reflector({
       client,
       clock,
@@ -267,11 +268,7 @@ export class CandidateWatch {
       onNotServed: () => this.#end(),
       onSynced: () => {
         this.#forbidden.delete(namespace);
-        if (this.#watched?.reflectors.knowsAll()) {
-          this.#backoff.succeeded();
-          observe({ type: 'synced', apiVersion });
-        }
-        onSyncChange();
+        this.#onSyncChange();
       },
     });
   }
@@ -280,7 +277,22 @@ export class CandidateWatch {
   #noteRefusal(error: unknown, namespace: string): void {
     if (!hasStatus(error, 403) || this.#forbidden.has(namespace) || this.knows(namespace)) return;
     this.#forbidden.add(namespace);
+    this.#onSyncChange();
+  }
+
+  #onSyncChange(): void {
+    if (this.#watched && this.#hasSynced) {
+      this.#backoff.succeeded();
+      this.#parts.observe({ type: 'synced', apiVersion: this.#watched.apiVersion });
+    }
     this.#parts.onSyncChange();
+  }
+
+  /** Whether all candidates are cached, except those of forbidden namespaces. */
+  get #hasSynced(): boolean {
+    const { namespaces = [] } = this.#watched?.reflectors ?? {};
+    const isDone = (namespace: string) => this.knows(namespace) || this.#forbidden.has(namespace);
+    return namespaces.every(isDone) && namespaces.some((namespace) => this.knows(namespace));
   }
 }
 
@@ -302,7 +314,7 @@ export class NamespacedReflectors<T> {
     return reflector?.hasSynced() ?? false;
   }
 
-  knowsAll(): boolean {
+  hasSynced(): boolean {
     return this.all.every((reflector) => reflector.hasSynced());
   }
 
@@ -310,7 +322,7 @@ export class NamespacedReflectors<T> {
     for (const reflector of this.all) reflector.start();
   }
 
-  /** Lists all objects again. Does nothing shortly after another list (see {@link Reflector.relist}). */
+  /** Makes each reflector list again, unless it has just listed (see {@link Reflector.relist}). */
   relist(): void {
     for (const reflector of this.all) reflector.relist();
   }

@@ -7,7 +7,7 @@ import { backoffDelayMs } from '../support/backoff.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { ElectionRecords } from './election-records.ts';
 
-/** Records a decision, even if it writes nothing. */
+/** Records the effects of a decision on the memory of its Lease. Call this even if the decision has no actions. */
 export function recordDecision(
   records: ElectionRecords,
   key: LeaseKey,
@@ -23,7 +23,7 @@ export function recordDecision(
 /** Records an action before it is sent, because the watch may show its effect before the answer. */
 export const recordSending = inRecords(election.recordSending);
 
-/** Records that the server has carried out an action. Also records a rejected ping, which counts as delivered. */
+/** Records a successful action, or a ping that the server has refused for good: such a ping counts as delivered. */
 export function recordSuccess(
   records: ElectionRecords,
   key: LeaseKey,
@@ -48,9 +48,9 @@ export const recordRefusal = inRecords(election.recordRefusal);
 type Known = Pick<ElectionInput, 'memory' | 'candidates' | 'settings'>;
 
 /**
- * Returns a function that applies `record` to the memory of a Lease, and to the observation of an action's candidate.
- * If the records no longer contain the Lease, the function does nothing. If the watch shows the write after that, the
- * coordinator treats this write as a write by another client.
+ * Returns a function that applies `record` to the memory of a Lease and, if the action is a ping or a deletion, to the
+ * observation of the candidate. If the records no longer contain the Lease, the function does nothing. If the watch
+ * later shows the write of this action, the coordinator treats it as a write by another client.
  */
 function inRecords<Rest extends readonly unknown[]>(
   record: (known: Known, action: Action, ...rest: Rest) => Known,
@@ -78,7 +78,7 @@ export interface AwaitedAnswer {
 interface Closed {
   readonly awaited:
     | AwaitedAnswer
-    /** Waits until the cache shows the object with another resourceVersion than `baseVersion`. */
+    /** Waits while the cache shows the resourceVersion `baseVersion` (undefined: no object), at most until `until`. */
     | { readonly kind: 'change'; readonly baseVersion: string | undefined; readonly until: Instant }
     | undefined;
   readonly failures: number;
@@ -91,9 +91,10 @@ const EXPECTATION_MS = 10_000;
 const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 
 /**
- * Blocks writes to a Lease or candidate during the backoff after failures, and until the cache shows the result of the
- * last write (rule 8). A blocked Lease gets no decisions. If a write changed the object, or failed with a conflict, the
- * object has another resourceVersion than the one in the write. The gate waits until the cache shows another one.
+ * Blocks writes to a Lease or candidate while a write is in flight, during the backoff after failures, and until the
+ * cache shows the result of the last write, for at most {@link EXPECTATION_MS} (rule 8). A blocked Lease gets no
+ * decisions. If a write changed the object, or failed with a conflict, the resourceVersion in the write is outdated.
+ * The gate then waits until the cache no longer shows this resourceVersion.
  */
 export class WriteGate {
   readonly #clock: Clock;
@@ -106,7 +107,7 @@ export class WriteGate {
     this.#records = records;
   }
 
-  /** Number of objects that the gate stores. Some of these objects are no longer blocked. */
+  /** Number of objects that have an entry in the gate. Some of them may no longer be blocked. */
   get size(): number {
     return this.#closed.values().reduce((total, byUid) => total + byUid.size, 0);
   }
@@ -133,12 +134,12 @@ export class WriteGate {
     this.#set(key, object, { awaited: { kind: 'change', baseVersion, until } });
   }
 
-  /** Call this after a write that the cache may never show: the write failed, or changed nothing. */
+  /** Call this after a write that the cache may never show: it failed without a conflict, or changed nothing. */
   expectNothing(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): void {
     if (!this.#isOvertaken(key, object, answered)) this.#set(key, object, { awaited: undefined });
   }
 
-  /** Ends the wait for a change. Returns whether the watch missed the change, for example because etcd was restored. */
+  /** Ends the wait for a change. Returns whether the cache still lacks it: the watch may be late or have missed it. */
   giveUp(key: LeaseKey, object: WrittenObject): boolean {
     const { awaited } = this.#of(key, object);
     if (awaited?.kind !== 'change') return false;
@@ -147,8 +148,8 @@ export class WriteGate {
   }
 
   /**
-   * Delays the next write by a backoff, and at least by `floorMs`. A first conflict causes no backoff: a race with
-   * another client causes only one conflict.
+   * Delays the next write by a backoff, and at least by `floorMs`. If the first failure is a conflict, it causes no
+   * backoff: a race with another client causes only one conflict.
    */
   failed(key: LeaseKey, object: WrittenObject, floorMs: number, isConflict: boolean): void {
     const failures = this.#of(key, object).failures + 1;

@@ -23,8 +23,8 @@ export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participan
 export const CONTAINER_ANNOTATION = `${GROUP}/container`;
 
 /**
- * If this annotation of a Lease or a Namespace is `enabled`, the coordinator looks for proof that a plain elector has
- * crashed (rule 17).
+ * If this annotation of a Lease or a Namespace is `enabled`, a coordinator with `--watch-pods` looks for proof that a
+ * plain elector has crashed (rule 17).
  */
 export const EVIDENCE_ANNOTATION = `${GROUP}/crash-evidence`;
 

@@ -1,6 +1,6 @@
 import type { MicroTime } from '../election/model.ts';
 
-// The form of an RFC 3339 timestamp that the API server accepts.
+// RFC 3339 with a capital T and Z, and without leap seconds. The API server refuses all other forms of RFC 3339.
 const RFC_3339 =
   /^\d{4}-(?:0[1-9]|1[0-2])-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 /** The Gregorian calendar repeats after this many years. */

@@ -58,7 +58,7 @@ function hostnameOf(spec: JsonObject, podName: string): string {
   return textField(spec, 'hostnameOverride') ?? textField(spec, 'hostname') ?? shortHostname(podName);
 }
 
-/** Returns the hostname that the kubelet gives to a Pod with this name, if the spec of the Pod sets no hostname. */
+/** Returns the hostname that a Pod with this name has if its spec sets none and the Pod is not on the host network. */
 export function shortHostname(podName: string): string {
   return podName.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, '');
 }

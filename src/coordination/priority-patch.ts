@@ -6,7 +6,7 @@ import type { RequestBody } from './lease-patch.ts';
 import { formatMicroTime } from './micro-time.ts';
 import { annotationsOf, textField } from './raw-object.ts';
 
-/** The annotation that `transfer` and `drain` write: JSON with the values that they set, and the former values. */
+/** The annotation with JSON in which `transfer` and `drain` record the values that they set, and the former values. */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
 export interface PriorityChange {
@@ -32,7 +32,7 @@ export function priorityPatch(
 
 /**
  * Returns the JSON merge patch that undoes the priority of `drain` or `transfer`; undefined if neither of them has set
- * one. The patch keeps values that a user has written since.
+ * one. If the priority or its end has changed since then, the patch keeps both values.
  */
 export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
   return markOn(object) && patchOf(object, valuesBefore(object), null);
@@ -48,12 +48,12 @@ function patchOf(
     [PRIORITY_UNTIL_ANNOTATION]: until,
     [PRIORITY_SET_BY_ANNOTATION]: mark,
   };
-  // The patch names the uid, because a later candidate with the same name is another program. It names no
-  // resourceVersion, because a renewal of the candidate must not make the patch fail.
+  // With the uid, the API server rejects the patch if another candidate has replaced this one under the same name.
+  // Without a resourceVersion, the API server accepts the patch even if the candidate has renewed in the meantime.
   return { metadata: { uid: object.metadata.uid ?? '', annotations } };
 }
 
-/** Returns the current values. If `drain` or `transfer` has written them, returns the values before that command. */
+/** Returns the values to restore: the current ones, unless `drain` or `transfer` wrote them; then the former ones. */
 function valuesBefore(object: KubernetesObject): Annotations {
   const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
   const present = valuesIn({ priority, until });
@@ -64,7 +64,7 @@ function valuesBefore(object: KubernetesObject): Annotations {
 
 /**
  * Returns the content of {@link PRIORITY_SET_BY_ANNOTATION}: the values that `drain` or `transfer` has written, and the
- * former values in `before`. Returns undefined without this annotation. If it is invalid, all values are null.
+ * former values in `before`. A missing or invalid value is null. Returns undefined if the annotation is absent.
  */
 function markOn(object: KubernetesObject) {
   const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);

@@ -11,8 +11,9 @@ import { changeEvents, nameCandidates, nameSome } from '../telemetry/lease-event
 import type { Tell } from './demo-state.ts';
 
 /**
- * Returns an observer that reports a coordinator's decisions, writes and errors. If a decision only pings or does
- * nothing, the observer reports it only if the reason has changed since the last report about the Lease.
+ * Returns an observer that reports a coordinator's decisions, the state of its lock, and failures of decisions and
+ * watches, but not of writes. If a decision only pings or does nothing, the observer reports it only if the reason has
+ * changed since the last report about the Lease.
  * @param ownLease the Lease of the demo. Reports omit its name.
  */
 export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): ObserveController {
@@ -58,8 +59,9 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
 }
 
 /**
- * Describes what a decision does, in the words of the Events. If the decision does nothing, says what the Lease waits
- * for, or explains the reason. If the decision chooses a candidate, adds why the others were not chosen.
+ * Describes what a decision does. Uses the texts of the Events, except for pings, which have no Event. If the decision
+ * does nothing, says what the Lease waits for, or explains the reason. If the decision chooses a candidate, adds why
+ * other candidates were not chosen.
  */
 export function describeDecision(decision: Decision, input: ElectionInput, now: Now): string {
   const { actions, reason } = decision;

@@ -25,8 +25,9 @@ export interface LeaseState {
 
 /**
  * The condition of a candidate. The first six values come from its program and the Lease. If none of them applies, the
- * condition is the candidate's state in the election. `yielding`: the candidate still leads, but no longer renews,
- * because another candidate is preferred. `elected`: the candidate holds the Lease, but has not taken up its grant.
+ * condition is the candidate's state in the election. `yielding`: the candidate still leads, but has to stop renewing,
+ * because another candidate is preferred. `elected`: the candidate holds the Lease, but does not lead, usually because
+ * it has not taken up its grant yet.
  */
 export type Condition =
   | 'leading'

@@ -15,7 +15,7 @@ import { createSampleCast } from './sample-cast.ts';
 
 interface DemoWorldParts {
   readonly clock: Clock;
-  /** Creates a client with at most `connections` requests in flight. `stop()` of the demo world closes the client. */
+  /** Creates a client with at most `connections` requests in flight, besides lists and watches. `stop()` closes it. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: RunSettings;
   readonly timing: SampleTiming;
@@ -29,7 +29,7 @@ const LEASE_KEY = leaseKey(LEASE.namespace, LEASE.leaseName);
 /** Maximum number of stored events. A terminal has fewer lines. */
 const REMEMBERED = 200;
 
-/** All candidates share one client. It has at most this number of requests in flight. Watches do not count. */
+/** All candidates share one client, with at most this number of requests in flight. Lists and watches do not count. */
 const CONNECTIONS = 8;
 
 export type DemoWorld = ReturnType<typeof createDemoWorld>;
@@ -111,7 +111,8 @@ export function candidateRow(
 }
 
 /**
- * Compares two candidates for sorting: the best candidate comes first, and candidates that can never lead come last.
+ * Compares two candidates under OldestEmulationVersion, the strategy of the demo. The best candidate comes first.
+ * Candidates that this strategy cannot elect come last.
  */
 export function compareForElection(a: LeaseCandidate, b: LeaseCandidate): number {
   const { isElectable, compare } = oldestEmulationVersion;

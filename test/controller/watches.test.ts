@@ -419,6 +419,30 @@ describe('several namespaces', () => {
     expect(world.told.slice(1)).toEqual(['added two/b', 'synced v1beta1']);
     expect(known()).toEqual(['one', 'two']);
   });
+
+  test.each([
+    { name: 'before the other one is listed', slow: 'one' },
+    { name: 'after the other one is listed', slow: 'two' },
+  ])('are synced, lost and synced again without one that was forbidden $name', async ({ slow }) => {
+    const world = new WatchWorld(['one', 'two']);
+    world.create('a', 'one');
+    world.fate = ({ path }) => ({
+      ...(path.includes('/two/') && { outcome: 403 }),
+      ...(path.includes(`/${slow}/`) && { answerMs: 100 }),
+    });
+    const eventsAfter = async (ms: number) => {
+      const { length } = world.told;
+      await world.clock.advance(ms);
+      return world.told.slice(length).filter((line) => /synced|gone|hidden/.test(line));
+    };
+    world.watch.start();
+    expect(await eventsAfter(1000)).toEqual(['synced v1beta1']);
+    world.api.candidateVersions = [];
+    world.connection.breakWatches();
+    expect(await eventsAfter(1000)).toEqual(['gone v1beta1', 'hidden one/a']);
+    world.api.candidateVersions = ['v1beta1'];
+    expect(await eventsAfter(20_000)).toEqual(['synced v1beta1']);
+  });
 });
 
 describe('stopping', () => {

@@ -17,7 +17,7 @@ import {
   writeLabel,
 } from './pod-labels.ts';
 
-/** Events about the leader labels of Pods. `error`: why a request failed; undefined after a success. */
+/** Events about the leader labels of Pods. `error`: the cause of a failure; undefined after a success. */
 export type LabelEvent =
   | {
       readonly type: 'labelWritten';
@@ -51,9 +51,9 @@ interface LeaderLabelsParts {
 
 /** The known leader labels for a Lease, and the backoff of their writes. */
 interface Entry extends KnownLabels {
-  /** The uid of the leader's Pod, if the server has answered that this Pod does not exist. */
+  /** The uid of a Pod that does not exist, according to the server: the Pod of the leader or of a former leader. */
   readonly missing?: string | undefined;
-  /** Number of consecutive failed writes. Determines the backoff. */
+  /** Number of consecutive failed updates of the labels. Determines the backoff. */
   readonly failures: number;
   /** Whether a renewal needs no work: the labels match the leader, or the Lease's name is impossible in a label key. */
   readonly isSettled: boolean;
@@ -72,13 +72,13 @@ const NOTHING: Entry = { carriers: [], doubtful: [], failures: 0, isSettled: fal
 export class LeaderLabels {
   readonly #parts: LeaderLabelsParts;
   readonly #due: DueKeys;
-  /** The Leases whose labels are being updated. A Lease that becomes due during its update is added to `#again`. */
+  /** Work in flight, by queue key. A key that is taken from the queue during its work is added to `#again`. */
   readonly #busy = new Map<LeaseKey, Promise<void>>();
   readonly #again = new Set<LeaseKey>();
   #entries = new Map<LeaseKey, Entry>();
   readonly #stopping = new AbortController();
   #isActive = false;
-  /** Whether the search for leftover labels has succeeded: a coordinator that crashed may have left labels. */
+  /** Whether the search for leftover labels has succeeded. Until then, no update of the labels of a Lease starts. */
   #isSwept = false;
   #failures = 0;
 
@@ -87,7 +87,7 @@ export class LeaderLabels {
     this.#due = new DueKeys({ clock: parts.clock, onDue: () => this.#work() });
   }
 
-  /** Starts no more work, and waits for the requests in flight. To abort these requests, close the client. */
+  /** Starts no more work, aborts the search, and waits for updates in flight. Close the client to abort updates. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#due.clear();

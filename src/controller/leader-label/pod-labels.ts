@@ -12,16 +12,16 @@ import { LONGEST_WRITE_MS } from '../lock/lock-settings.ts';
 
 export interface Leadership {
   readonly holder: string;
-  /** The Pod that the holder's candidate names; undefined if it names none, or if the candidate is not visible. */
+  /** The Pod that the holder's candidate names; undefined if it names none, or if no such candidate is cached. */
   readonly pod: PodReference | undefined;
   readonly until: Instant;
 }
 
 export interface KnownLabels {
   readonly carriers: readonly PodReference[];
-  /** The Pods that may have the label, because the result of their last write is unknown. */
+  /** The Pods that may have the label: adding it has failed, but the server may have applied the write. */
   readonly doubtful: readonly PodReference[];
-  /** The leader when the labels were last written; undefined if there was none, or if the labels come from a list. */
+  /** The leader at the last successful update of the labels; undefined if there was no leader, or no update yet. */
   readonly holder?: string | undefined;
 }
 
@@ -30,13 +30,13 @@ export interface LabelWrite {
   readonly pod: PodReference;
 }
 
-/** Returns the leader of a Lease; undefined without a holder, or while the holder has not renewed its grant. */
+/** Returns the leader of a Lease; undefined without a valid holder, or before the first renewal by this holder. */
 export function leadershipOf(input: ElectionInput, at: Instant): Leadership | undefined {
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
   const { acquireTime, renewTime } = tenure.lease;
-  // Equal times: the Lease was not renewed since it was granted, or since a plain elector acquired it. `isProvisional` is
-  // false for such a grant while a former holder may still lead, for example after our restart.
+  // Equal times: the Lease has not been renewed since it was granted, or since a plain elector acquired it. For such a
+  // grant, `isProvisional` is false while a former holder may still lead, for example after our restart.
   if (acquireTime !== undefined && acquireTime === renewTime) return undefined;
   const candidate = input.candidates.find(({ candidate: { name } }) => name === tenure.holder);
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };
@@ -45,7 +45,7 @@ export function leadershipOf(input: ElectionInput, at: Instant): Leadership | un
 /** Returns the writes after which only the leader's Pod has the label. */
 export function decideLabels(known: KnownLabels, leadership: Leadership | undefined): readonly LabelWrite[] {
   const pod = leadership?.pod;
-  // The leader's LeaseCandidate is gone or not visible: the leader still leads, so its Pod keeps the label.
+  // The leader is the same as before, but its LeaseCandidate is gone or names no Pod. The leader's Pod keeps the label.
   const isOutOfSight = leadership && !pod && leadership.holder === known.holder;
   if (isOutOfSight) return [];
   const others = [...known.carriers, ...known.doubtful].filter(({ uid }) => uid !== pod?.uid);
@@ -58,7 +58,7 @@ export function decideLabels(known: KnownLabels, leadership: Leadership | undefi
 const PAGE_SIZE = 200;
 const PAGE_DEADLINE_MS = 30_000;
 
-/** Returns the Pods in a namespace ('': all namespaces) with leader labels, by Lease. Rejects if a request fails. */
+/** Returns the Pods in a namespace ('': all namespaces) with leader labels, by Lease. Rejects if the list fails. */
 export async function findLabelled(
   client: KubernetesClient,
   namespace: string,
@@ -116,7 +116,7 @@ export async function writeLabel(
 export const LEADER = 'leader';
 
 const PREFIX = `${GROUP}/`;
-/** Pattern of the name part of a label key: at most 63 characters. The name of a Lease may be longer. */
+/** Pattern of the Lease names that fit into a label key: at most 63 characters. The name of a Lease may be longer. */
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 
 /** Returns the key of a Lease's leader label; undefined if the name of the Lease cannot be part of a label key. */

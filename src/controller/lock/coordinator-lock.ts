@@ -51,18 +51,18 @@ export class CoordinatorLock {
   #observation: LockObservation | undefined;
   /** Whether `#lease` is recent enough for a decision. */
   #fresh = false;
-  /** While we hold the lock: when we sent our last successful claim or renewal. */
+  /** When we sent our last successful claim or renewal; undefined without the lock, or if we have to stop acting. */
   #renewedAt: Instant | undefined;
   /** Whether we have sent a claim. Then the Lease may name us, even if the answer was lost. */
   #mayHold = false;
   /** We do not act before this time: a former holder may still act. A later claim never makes the time earlier. */
   #actFrom: Instant = Number.NEGATIVE_INFINITY;
   /**
-   * The value of `#actFrom` before a claim that got a conflict. It is restored if the next read does not show us as the
-   * holder: in this case, the server has not applied the claim.
+   * The value of `#actFrom` before a claim that got a conflict. `#observe` restores it if the Lease does not name us:
+   * then the claim is not in effect, and its wait is not needed.
    */
   #actFromIfRefused: Instant | undefined;
-  /** Set when the watch shows another holder, or none, during our write. The answer to the write is then outdated. */
+  /** Set when the watch shows another holder, or none, during our write. The answer to the write may be outdated. */
   #contested = false;
   #unableSince: Instant | undefined;
   /** A write that began while we were active may be in flight until this time. */
@@ -114,7 +114,7 @@ export class CoordinatorLock {
     this.#running = this.#run();
   }
 
-  /** Makes `isActive` false at once, and releases the lock. Call this after all writes have ended. Never rejects. */
+  /** Makes `isActive` false at once, and gives up the lock. Call this after all writes have ended. Never rejects. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -140,7 +140,7 @@ export class CoordinatorLock {
     }
   }
 
-  /** Claims, renews or releases the lock, or only reads it. Returns the time of the next attempt. */
+  /** Decides about the lock. If necessary, claims, renews or releases it. Returns the time of the next attempt. */
   async #attempt(): Promise<Instant> {
     const { clock } = this.#options;
     const next = clock.now() + RETRY_PERIOD_MS * (1 + JITTER * clock.random());
@@ -208,7 +208,7 @@ export class CoordinatorLock {
 
   /**
    * Stops acting, and releases the lock. While a write may still be in flight, leaves the release to a later attempt.
-   * Returns the time of the next attempt.
+   * Returns the latest possible time of the next attempt.
    */
   async #letGo(): Promise<Instant> {
     const { clock, onEvent } = this.#options;

@@ -9,8 +9,8 @@ export interface LockObservation {
   /** When this process saw the last change of the record. */
   readonly seenAt: Instant;
   /**
-   * Until this time, a former holder may still act. Set if the Lease was deleted, emptied, taken before it expired, or
-   * restored from a backup (rule 10).
+   * Until this time, a former holder may still act. Set if the Lease was deleted, emptied without a release, taken by a
+   * foreign holder before it expired, or restored from a backup (rule 10).
    */
   readonly formerHolderUntil?: Instant;
   /** Until this time, a foreign former holder may release the lock of another holder by mistake, as client-go can. */
@@ -58,7 +58,7 @@ export function observeLock(
 
 /**
  * Whether a foreign holder took the lock before the lease duration of the former holder was over. If so, this process
- * missed that the Lease was emptied or deleted, and the former holder may still act. A new holder that is one of our
+ * may have missed that the Lease was emptied or deleted, and the former holder may still act. A new holder among our
  * replicas needs no check: after a claim by force, it neither acts nor releases the lock before that duration is over.
  */
 function isTakenEarly(

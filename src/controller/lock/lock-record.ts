@@ -19,7 +19,7 @@ export function isForeign(identity: string): boolean {
   return !identity.startsWith(IDENTITY_PREFIX);
 }
 
-/** The fields of the lock's Lease that decide who holds it. */
+/** The fields of the lock's Lease that decisions about the lock depend on. */
 export interface LockRecord {
   /** spec.holderIdentity; '' when the lock is free. */
   readonly holder: string;
@@ -27,13 +27,13 @@ export interface LockRecord {
   readonly leaseDurationMs: number | undefined;
   /** spec.renewTime as written. Compare it only with other renewTimes, never with a clock (rule 2). */
   readonly renewTime: string | undefined;
-  /** spec.leaseTransitions; 0 when absent. */
+  /** spec.leaseTransitions; 0 when absent, negative or not an integer. */
   readonly leaseTransitions: number;
   /** Whether one of our replicas wrote holderIdentity, according to managedFields; undefined without managedFields. */
   readonly isWrittenByOurs?: boolean | undefined;
 }
 
-/** This process's last write of the lock. A watch shows this write after all writes of the former coordinator. */
+/** Our last known write of the lock. A watch of all Leases shows it after the former coordinator's writes to Leases. */
 export interface OwnLock {
   readonly key: LeaseKey;
   readonly holder: string;
@@ -84,7 +84,7 @@ export function newLockLease(
   return { ...lease, spec: { ...changedFields({}, change), leaseTransitions: 0 } };
 }
 
-/** Returns `lease` with the changed record. Keeps all other fields, including resourceVersion and unknown fields. */
+/** Returns `lease` with the `changedFields`. Keeps all other fields, including resourceVersion and unknown fields. */
 export function withRecord(lease: KubernetesObject, change: RecordChange): KubernetesObject {
   const spec = specOf(lease);
   return { ...lease, spec: { ...spec, ...changedFields(spec, change) } };

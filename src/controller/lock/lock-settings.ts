@@ -9,15 +9,15 @@ export const RENEW_DEADLINE_MS = 10_000;
 /** Interval of renewals, and of reads while another process holds the lock, in ms. */
 export const RETRY_PERIOD_MS = 2000;
 
-/** Events for the log, in addition to changes of the state. */
+/** Events for logs and metrics, in addition to changes of the state. */
 export type LockEvent =
   | { readonly kind: 'claimedByForce'; readonly from: string }
   /**
-   * We have lost the lock. `by`: the new holder, or '' if the Lease was emptied or deleted. `forceAgainInMs`: if the
-   * new holder is foreign, the delay before we may claim the lock by force.
+   * We have lost the lock. `by`: the new holder, or '' if the Lease was emptied or deleted. `forceAgainInMs`: set if
+   * the new holder is foreign. With `takeOver`, we may claim the lock by force after this delay.
    */
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
-  /** We release the lock because we cannot coordinate. */
+  /** We stop acting, because we cannot coordinate. If this is still so when our writes end, we release the lock. */
   | { readonly kind: 'letGo' }
   /** A request for the lock failed. A single conflict is normal, repeated conflicts are not. */
   | { readonly kind: 'callFailed'; readonly call: LockCall; readonly error: unknown };
@@ -28,7 +28,7 @@ export interface CoordinatorLockOptions {
   readonly identity: string;
   /** Whether to take the lock by force from a foreign holder, such as the controller built into kube-apiserver. */
   readonly takeOver: boolean;
-  /** While it returns false, we do not claim the lock. If it stays false for RENEW_DEADLINE_MS, we release the lock. */
+  /** While false, we do not claim the lock. After RENEW_DEADLINE_MS of false, we release it, but not while settling. */
   readonly canCoordinate?: () => boolean;
   /** Called when the kind, holder or activeAt of the state changes. Must not throw. */
   readonly onChange?: (state: LockState) => void;

@@ -9,8 +9,8 @@ import type { Clock } from '../../support/clock.ts';
 export const CALL_TIMEOUT_MS = 3000;
 
 /**
- * Reads and writes the Lease of the lock. Keeps unknown fields. The server may have carried out a failed write, unless
- * the error is an `ApiError` with a status below 500.
+ * Reads and writes the Lease of the lock. Keeps unknown fields. The server may have carried out a failed write, even if
+ * the error is a conflict: a proxy may send a write twice, and the server refuses only the second copy.
  */
 export interface LockStorage {
   readonly lease: { readonly namespace: string; readonly name: string };
@@ -21,8 +21,8 @@ export interface LockStorage {
   /** Rejects with status 409 when the Lease has another resourceVersion than `lease`. */
   update(lease: KubernetesObject): Promise<KubernetesObject>;
   /**
-   * Calls `onChange` with each new state of the Lease, in order; with undefined if the Lease was deleted. The returned
-   * function stops the watch.
+   * Calls `onChange` with new states of the Lease, in order; with undefined if the Lease was deleted. May skip states
+   * that the Lease had while the watch was interrupted. The returned function stops the watch.
    */
   watch(onChange: (lease: KubernetesObject | undefined) => void): () => void;
 }
