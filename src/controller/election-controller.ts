@@ -120,7 +120,7 @@ export class ElectionController {
     this.#takeOver.begin(own);
   }
 
-  /** Returns when this process became the coordinator; Infinity if it is a standby, -Infinity if it is a dry run. */
+  /** Returns when this process became the coordinator; Infinity while it is not. In a dry run, returns -Infinity. */
   #coordinatesSince(): Instant {
     return this.#parts.mayWrite() ? this.#tookOverAt : Number.POSITIVE_INFINITY;
   }

@@ -107,7 +107,7 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /** Records that all candidates of a source are visible (rule 13). */
+  /** Records that the candidates of a source are not hidden, or no longer hidden (rule 13). */
   reveal(source: CandidateSource): void {
     this.#hiddenUntil.delete(source);
   }
@@ -216,7 +216,7 @@ export class ElectionRecords {
     return this.#entriesOf(key, name).find(({ candidate }) => candidate.uid === uid);
   }
 
-  /** Whether a stored Lease has the name of a coordinator's lock, held or not: then, a coordinator may have run. */
+  /** Whether a Lease with the name of a coordinator's lock is stored, held or not. Then a coordinator may have run. */
   hasLock(): boolean {
     return this.#leases.keys().some(isLock);
   }

@@ -184,7 +184,7 @@ export class Scheduler {
 
   /**
    * Returns a later time for the decision that is due at `at`; undefined if the decision cannot wait. A mere check
-   * whether the holder is late can wait if the last reason was `LeaderOptimal` and the holder has renewed since (rule 9).
+   * whether the holder is late can wait if the last reason was `LeaderOptimal`, and the holder has renewed (rule 9).
    */
   #postpone(key: LeaseKey, at: Instant): Instant | undefined {
     const entry = this.#entries.get(key);
@@ -241,8 +241,8 @@ export class Scheduler {
 
   /**
    * Makes a decision, and sends its actions when slots are free. Omits actions on blocked candidates. Delays the
-   * decision while the Lease has no budget left, or while writes to the Lease are blocked (see {@link WriteGate}). Makes
-   * no decision while this replica must not write.
+   * decision while the Lease has no budget left, or while writes to the Lease are blocked (see {@link WriteGate}).
+   * Makes no decision while this replica must not write.
    */
   #decide(key: LeaseKey, entry: Entry): void {
     const { clock, records, mayWrite, observe } = this.#parts;
@@ -278,8 +278,8 @@ export class Scheduler {
   }
 
   /**
-   * Ends the wait for the cached object to change after the last write. If it has not changed, the watch may have missed
-   * a change: lists the objects again. If the object is a Lease that is not cached, also records a possible holder.
+   * Ends the wait for the cached object to change after the last write. If it has not changed, lists the objects again:
+   * the watch may have missed a change. If the object is a missing Lease, also records that it may have a holder.
    */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;

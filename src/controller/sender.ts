@@ -31,7 +31,7 @@ export interface SenderParts {
   readonly observe: ObserveController;
 }
 
-/** Sends and records an action. Never rejects. Resolves to false if the client gets status 429, 5xx or no valid answer. */
+/** Sends and records an action. Never rejects. Resolves to false if the client gets 429, 5xx or no valid answer. */
 export async function sendAction(
   { clock, gate, records, write, observe, mayWrite }: SenderParts,
   key: LeaseKey,

@@ -23,9 +23,9 @@ const RELISTED_LATELY_MS = 60_000;
 
 /**
  * Delays the decisions of a new coordinator for at most a second, because its cache may be outdated. The delay ends
- * early when the watch shows the new coordinator's own write of the lock. By then, the watch has shown all writes of the
- * former coordinator (rule 8). There is no delay if this write would prove nothing: after a recent list, or if one watch
- * does not cover the lock and all Leases.
+ * early when the watch shows the new coordinator's own write of the lock. By then, the watch has shown all writes of
+ * the former coordinator (rule 8). There is no delay if this write would prove nothing: after a recent list, or if the
+ * lock and the coordinated Leases are not in one watch.
  */
 export class TakeOver {
   readonly #parts: TakeOverParts;

@@ -270,6 +270,10 @@ export class CoordinatorLock {
       this.#actFrom = this.#actFromIfRefused ?? this.#actFrom;
       if (this.#isRenewed()) this.#reportLoss(record?.holder ?? '');
       this.#renewedAt = undefined;
+    } else if (observation.formerHolderUntil !== undefined && observation.formerHolderUntil > this.#actFrom) {
+      // A restored backup shows an earlier term of ours: another holder since then may still act.
+      this.#actFrom = observation.formerHolderUntil;
+      this.#refreshState();
     }
     this.#actFromIfRefused = undefined;
     return observation;

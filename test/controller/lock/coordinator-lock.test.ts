@@ -79,6 +79,44 @@ describe('a lock that was set back by a backup of the storage (rule 10)', () => 
   });
 });
 
+describe('a lock that we hold, and that a backup of the storage shows in an earlier term of ours (rule 10)', () => {
+  const backup = { holderIdentity: A, leaseDurationSeconds: 15, leaseTransitions: 4, renewTime: 'before' };
+  async function makeActive(hasWatch: boolean) {
+    const { clock, server, makeLock } = makeWorld();
+    server.put({ leaseDurationSeconds: 1, holderIdentity: '', leaseTransitions: 5 });
+    let answerMs = 0;
+    const { lock } = makeLock({ hasWatch, fate: () => ({ answerMs }) });
+    lock.start();
+    await clock.advance(0);
+    expect(lock.isActive()).toBe(true);
+    answerMs = 500;
+    return { clock, server, lock };
+  }
+
+  test('is not used from the moment at which the watch shows it', async () => {
+    const { clock, server, lock } = await makeActive(true);
+    server.put(backup);
+    await clock.advance(0);
+    expect(lock.isActive()).toBe(false);
+    await clock.advance(14_999);
+    expect(lock.isActive()).toBe(false);
+    await clock.advance(3000);
+    expect(lock.isActive()).toBe(true);
+  });
+
+  test('is not used from the moment at which a read shows it, although the answer to the next claim is late', async () => {
+    const { clock, server, lock } = await makeActive(false);
+    server.restore(backup);
+    // The renewal gets a conflict after 0.5 s, and the read that follows is answered 0.5 s later.
+    await clock.advance(3001);
+    expect(lock.isActive()).toBe(false);
+    await clock.advance(14_900);
+    expect(lock.isActive()).toBe(false);
+    await clock.advance(3000);
+    expect(lock.isActive()).toBe(true);
+  });
+});
+
 describe('a free lock (rule 10)', () => {
   test('is claimed at once if there is no Lease', async () => {
     const { clock, server, makeLock } = makeWorld();
