@@ -119,7 +119,7 @@ export class RequestLimit {
     return urgency === 'grant' ? this.#max : Math.max(1, Math.floor(this.current * SHARES[urgency]));
   }
 
-  /** @param isAnswered false if a sent request got no answer, or status 429 or 5xx; true if it was not sent */
+  /** @param isAnswered false if the request got no answer, or status 429 or 5xx */
   answered(sentAt: Instant, isAnswered: boolean): void {
     const now = this.#clock.now();
     const tookMs = now - sentAt;
@@ -186,13 +186,16 @@ export class RequestRoom {
     return this.inFlightOf(key) < MAX_PER_LEASE && this.#total < this.#limit.limitFor(urgency);
   }
 
-  /** Counts a request that is sent now. Call the returned function when the request ends. */
-  begin(key: LeaseKey): (isAnswered: boolean) => void {
+  /**
+   * Counts a request that is sent now. Call the returned function when the request ends, with undefined if it was not
+   * sent: then it says nothing about the server, and does not change the limit.
+   */
+  begin(key: LeaseKey): (isAnswered: boolean | undefined) => void {
     const sentAt = this.#clock.now();
     this.#total++;
     this.#inFlight.set(key, this.inFlightOf(key) + 1);
     return (isAnswered) => {
-      this.#limit.answered(sentAt, isAnswered);
+      if (isAnswered !== undefined) this.#limit.answered(sentAt, isAnswered);
       this.#total--;
       const left = this.inFlightOf(key) - 1;
       if (left > 0) this.#inFlight.set(key, left);

@@ -31,14 +31,17 @@ export interface SenderParts {
   readonly observe: ObserveController;
 }
 
-/** Sends and records an action. Never rejects. Resolves to false if the client gets 429, 5xx or no valid answer. */
+/**
+ * Sends and records an action. Never rejects. Resolves to false if the client gets 429, 5xx or no valid answer, and to
+ * undefined if the action was not sent.
+ */
 export async function sendAction(
   { clock, gate, records, write, observe, mayWrite }: SenderParts,
   key: LeaseKey,
   action: Action,
   decision: Decision,
   input: ElectionInput,
-): Promise<boolean> {
+): Promise<boolean | undefined> {
   const object = writtenBy(action);
   const baseVersion = action.kind === 'CreateLease' ? undefined : action.resourceVersion;
   const event = {
@@ -75,12 +78,12 @@ export async function sendAction(
     if (isConflict(error)) gate.expectChange(key, object, awaited, baseVersion);
     else gate.expectNothing(key, object, awaited);
     observe({ ...event, error, lease: undefined });
-    const isAnswered = error instanceof ApiError && error.status !== 429 && error.status < 500;
-    return isAnswered || error instanceof NotSentError;
+    if (error instanceof NotSentError) return undefined;
+    return error instanceof ApiError && error.status !== 429 && error.status < 500;
   }
 }
 
-/** The action was not sent. This is no sign of an overloaded server. */
+/** The action was not sent. */
 class NotSentError extends Error {
   override readonly name: string = 'NotSentError';
 }

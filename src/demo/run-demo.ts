@@ -37,9 +37,9 @@ const HOST = '127.0.0.1';
 const MAX_LINE_LENGTH = 1000;
 
 /**
- * Runs the demo: an API server, the coordinator and sample candidates. With `once`, the demo ends after the tour.
- * Otherwise, it ends when the user quits or this process gets a signal.
- * @throws {TourError} if the tour fails.
+ * Runs the demo: an API server, the coordinator and sample candidates. With `once`, runs the tour, and ends after it.
+ * Otherwise, ends when the user quits or this process gets a signal.
+ * @throws {TourError} if the tour fails, or if a signal aborts it.
  */
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
   const { clock, env, stdout } = host;
@@ -140,7 +140,7 @@ function lineOf({ at, who, text }: DemoEvent): string {
   return `${timeOfDay(at)}Z ${shortened(printable(`${who} ${text}`), MAX_LINE_LENGTH)}`;
 }
 
-/** Serves the status page. @throws {Error} with the address and advice, if the server cannot listen on this address. */
+/** Serves the status page. @throws {Error} with the address, if the server cannot listen on this address. */
 function servePage(page: StatusPage, listen: ListenAddress, clock: Clock): Promise<HttpServer> {
   return serveAnswers((server) => listenOn(server, listen), {
     clock,

@@ -39,7 +39,7 @@ export function updateLease(input: ElectionInput, lease: Lease, change: LeaseCha
   return [{ kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) }];
 }
 
-/** Creates the Lease of `input`. If the server drops the strategy, also stores the strategy in a note. */
+/** Returns the write that creates the Lease, with a note of the strategy if the server is known to drop the field. */
 function createLease(input: ElectionInput, strategy: string, grant?: Grant): Action[] {
   return [{ kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) }];
 }
@@ -72,7 +72,7 @@ export function grantTo(view: View, { leader, strategy }: Leader, revises?: Gran
   const { record } = memory;
   const hasHolder = record && record.holder !== '' && record.holder !== FENCE;
   const beliefs = allBeliefs(memory);
-  // `holder` may still lead by an earlier record of its own. The grant must not expire before that record (rule 8).
+  // The grant must last at least as long as `holder` may still lead by an earlier record of its own (rule 8).
   const belief = beliefOf(beliefs, holder);
   const leftMs = belief ? leadsUntil(belief) - view.at : 0;
   const grant: Grant = {

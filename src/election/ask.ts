@@ -42,8 +42,8 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 
 /**
  * Returns the order of pings to contenders: the best by their strategy comes first. If they would elect no leader, the
- * highest binaryVersion comes first, because it selects the strategy. Of equal contenders, the last holder comes last,
- * because it has just missed its renewals. Of the others, the one with the latest renewal comes first.
+ * highest binaryVersion comes first, because it usually selects the strategy. Of equal contenders, the last holder
+ * comes last, because it has just missed its renewals. Of the others, the one with the latest renewal comes first.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(contenders.map(({ candidate }) => candidate));
@@ -81,7 +81,7 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;
-  // Omit candidates that are held back at `moment` because of lapses, such as a holder whose grant lapses then.
+  // Omit candidates that lapses hold back at `moment`. A grant that expires unrenewed by then counts as a lapse.
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
     ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );

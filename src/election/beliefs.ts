@@ -8,14 +8,14 @@ import { FENCE, type Instant } from './model.ts';
 export interface Belief {
   /** {@link UNKNOWN_HOLDER} for a holder that this process has never seen. */
   readonly holder: string;
-  /** The latest moment at which the holder may have renewed the Lease, according to this process. */
+  /** The latest moment at which the holder may have renewed the Lease. In the future if it may still renew unseen. */
   readonly renewedAt: Instant;
   readonly durationMs: number;
   /** False if `durationMs` may be from a grant. The holder's own duration may then be longer. */
   readonly isOwnDuration: boolean;
-  /** True for a participant and for the fence: they never empty the Lease of another holder (rule 15). */
+  /** True for a known participant and for the fence: they never empty the Lease of another holder (rule 15). */
   readonly isParticipant: boolean;
-  /** When the holder lost the Lease; undefined while it holds the Lease. */
+  /** When the holder lost the Lease; undefined if it has not lost the Lease since its last renewal. */
   readonly lostAt: Instant | undefined;
 }
 
@@ -24,12 +24,12 @@ export type Beliefs = readonly Belief[];
 
 export const UNKNOWN_HOLDER = '';
 
-/** Minimum duration that is assumed for a holder whose own duration is unknown, in ms: client-go's default. */
+/** Minimum assumed duration of a holder whose own duration is unknown, in ms: the default of Kubernetes' components. */
 export const USUAL_DURATION_MS = 15_000;
 
 /** The reservation of a vacant Lease for a former holder, which may still believe that it leads (rule 8). */
 export interface Reservation {
-  /** The former holder whose belief ends last; undefined if its name is not known. */
+  /** The former holder whose belief ends last; undefined if its name is not known, or while a fence holds the Lease. */
   readonly holder: string | undefined;
   /** When `holder` lost the Lease. If it has not lost the Lease: when it last renewed. */
   readonly from: Instant;
@@ -38,7 +38,7 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/** Beliefs are kept this long after their end, in ms: after a failed watch, a list may show an old release. */
+/** How long a belief is kept after {@link disturbsUntil}, in ms: a list may show a release from before that time. */
 const KEPT_MS = 5 * 60_000;
 
 /** Maximum number of remembered holders per Lease. A client may write thousands of names into a Lease. */
@@ -60,7 +60,7 @@ export function beliefOf(beliefs: Beliefs, holder: string): Belief | undefined {
   return beliefs.find((belief) => belief.holder === holder);
 }
 
-/** Adds or replaces the belief of one holder. Drops beliefs that ended long before `at`. Keeps at most MAX_HOLDERS. */
+/** Adds or replaces one belief. Drops old beliefs of holders that have lost the Lease. Keeps at most MAX_HOLDERS. */
 export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Beliefs {
   const others = withoutBelief(beliefs, belief.holder);
   const kept = others.filter((other) => other.lostAt === undefined || at < disturbsUntil(other) + KEPT_MS);
@@ -104,7 +104,7 @@ export function reservationFor(beliefs: Beliefs, at: Instant): Reservation | und
   return { holder, from: last.lostAt ?? last.renewedAt, until: leadsUntil(last), othersUntil };
 }
 
-/** Returns the holder that last lost the Lease without releasing it; undefined if none is remembered. */
+/** Returns the known holder that last lost the Lease without releasing it; undefined if none. Ignores the fence. */
 export function lastLoser(beliefs: Beliefs): string | undefined {
   let last: string | undefined;
   let lastAt = Number.NEGATIVE_INFINITY;

@@ -201,3 +201,22 @@ describe('of the limit (rule 9)', () => {
     expect(sender.room.inFlight).toBe(16);
   });
 });
+
+test('a request that was not sent frees its slot, and says nothing about the server (rule 9)', async () => {
+  const room = new RequestRoom(clock, 16);
+  const answerAfter = async (ms: number) => {
+    const ends = Array.from({ length: 8 }, (_, index) => room.begin(`default/${index}`));
+    await clock.advance(ms);
+    for (const end of ends) end(true);
+  };
+  // The server is always slow, so these answers are fast for this server.
+  for (let second = 0; second < 120; second += 1.5) await answerAfter(1500);
+  expect(room.limit).toBe(16);
+  for (let each = 0; each < 100; each++) room.begin('default/a')(undefined);
+  expect([room.limit, room.inFlight]).toEqual([16, 0]);
+  await answerAfter(1500);
+  expect(room.limit).toBe(16);
+  room.begin('default/a')(false);
+  for (let each = 0; each < 100; each++) room.begin('default/a')(undefined);
+  expect(room.limit).toBe(12);
+});

@@ -75,7 +75,8 @@ class SenderWorld {
     const input = this.records.gather(KEY);
     const decision = decideElection(input, makeNow(this.clock.now()));
     void sendAction(this.parts, KEY, action, decision, input).then((isAnswered) => {
-      this.told.push(isAnswered ? 'ended' : 'ended without an answer');
+      const how = isAnswered === undefined ? 'ended without a request' : 'ended without an answer';
+      this.told.push(isAnswered ? 'ended' : how);
     });
     await this.clock.advance(0);
   }
@@ -203,15 +204,15 @@ describe('the result of an action', () => {
     world.mayWrite = false;
     await world.send(ping);
     expect(world.sent).toBe(0);
-    expect(world.told).toEqual([`written ${new LockLostError().name}`, 'ended']);
+    expect(world.told).toEqual([`written ${new LockLostError().name}`, 'ended without a request']);
     expect(world.observation?.ping).toBeUndefined();
   });
 
-  test('does not lower the limit of requests if no version of LeaseCandidate is served any more', async () => {
+  test('does not count for the limit of requests if no version of LeaseCandidate is served any more', async () => {
     const write = createActionWriter(new ScriptedClient(), () => undefined);
     world.fate = { error: await write('default', 'x', ping).catch((error: unknown) => error) };
     await world.send(ping);
-    expect(world.told).toEqual(['written NotSentError', 'ended']);
+    expect(world.told).toEqual(['written NotSentError', 'ended without a request']);
     expect(world.observation?.ping).toBeUndefined();
   });
 });
