@@ -1,7 +1,7 @@
-import { observeElections, servedCandidateApis, watchElections } from '../inspection/elections.ts';
+import { type ObservedElections, observeElections, watchElections } from '../inspection/elections.ts';
 import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
 import { describePriority } from '../inspection/wording.ts';
-import { hasStatus } from '../kubernetes/errors.ts';
+import { ApiError } from '../kubernetes/errors.ts';
 import type { StatusSettings } from '../settings/inspection-settings.ts';
 import { createThrottle } from '../support/backoff.ts';
 import type { Host } from '../support/host.ts';
@@ -31,10 +31,7 @@ export function showStatus(settings: StatusSettings, host: Host): Promise<number
     const statuses = found.elections.map((election) => statusOf(election, found.now));
     const rows = statuses.length > 0 ? statusRows(statuses, settings) : [];
     print({ items: statuses }, settings.output, host, ({ paint }) => tableLines(rows, paint));
-    for (const apiVersion of found.forbiddenApis) {
-      const missing = `you may not list leasecandidates of ${apiVersion}: its candidates are missing here`;
-      host.stderr.write(`warning: ${missing}\n`);
-    }
+    warnAboutRefusals(found, host);
     if (found.candidateApis.length === 0) return failUnserved(host);
     if (statuses.length === 0)
       host.stderr.write(`${noneFound('coordinated Leases', connection.namespace)}\n`);
@@ -73,6 +70,13 @@ export function statusRows(
   return rowsFor(columns, statuses);
 }
 
+function warnAboutRefusals({ forbiddenApis }: ObservedElections, { stderr }: Host): void {
+  for (const apiVersion of forbiddenApis) {
+    const missing = `you may not list leasecandidates of ${apiVersion}: its candidates are missing here`;
+    stderr.write(`warning: ${missing}\n`);
+  }
+}
+
 function failUnserved({ stderr }: Host): number {
   stderr.write(`error: ${NOT_SERVED}\n`);
   return exitCode.failure;
@@ -91,19 +95,20 @@ async function followStatus(
   let shown = new Set<string>();
   let hasPriorities = false;
   let widths: readonly number[] | undefined;
-  if ((await servedCandidateApis(connection.client)).length === 0) return failUnserved(host);
+  // Read once: missing permissions end the command here. Later errors are only warnings.
+  const found = await observeElections({ ...connection, settings });
+  if (found.candidateApis.length === 0) return failUnserved(host);
   warnAboutSkew(connection.clock, host);
-  const refused = new AbortController();
+  warnAboutRefusals(found, host);
   const warn = warningsTo(host);
   const watch = {
     ...connection,
     settings,
-    signal: AbortSignal.any([host.stopOn('SIGTERM', 'SIGINT'), refused.signal]),
-    onError: (error: unknown) => {
-      // Before the first table (no `widths` yet), a refusal ends the command: the credentials may be invalid, or lack
-      // a permission. Later, only warn: a server that has just started may refuse valid credentials.
-      if (widths === undefined && hasStatus(error, 401, 403)) refused.abort(error);
-      else warn(error);
+    signal: host.stopOn('SIGTERM', 'SIGINT'),
+    onError(error: unknown) {
+      const isKnown =
+        error instanceof ApiError && found.forbiddenApis.some((api) => error.path.includes(api));
+      if (!isKnown) warn(error);
     },
   };
   for await (const { elections, now } of watchElections(watch)) {
@@ -125,7 +130,6 @@ async function followStatus(
     widths ??= widthsOf(table);
     printLines(tableLines(rows, paint, widths), host);
   }
-  refused.signal.throwIfAborted();
   return exitCode.ok;
 }
 

@@ -28,7 +28,7 @@ export interface Pod {
 export interface PodContainer {
   readonly name: string;
   readonly running: ContainerInstance | undefined;
-  /** The latest instances that have ended, the last one first. At most two. */
+  /** The latest ended instances, newest first. At most two. */
   readonly ended: readonly EndedInstance[];
 }
 
@@ -47,9 +47,9 @@ export interface EndedInstance extends ContainerInstance {
 export interface ObservedPod {
   readonly pod: Pod;
   readonly seenAt: Instant;
-  /** The ids of the instances that this process has seen running. */
+  /** The ids of those instances in `pod` that this process has seen running. */
   readonly seenRunning: ReadonlySet<string>;
-  /** When this process first saw the end of each instance, by id. */
+  /** When this process first saw the end of each ended instance in `pod`, by id. */
   readonly endSeenAt: ReadonlyMap<string, Instant>;
 }
 
@@ -68,11 +68,11 @@ export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Inst
 
 export interface PossiblePods {
   readonly pods: readonly ObservedPod[];
-  /** When a Pod with the same hostname as one of `pods` last disappeared; undefined if no such Pod disappeared. */
+  /** Only for Pods with the hostname in an identity: when one last disappeared while another remained, if ever. */
   readonly sharedAt?: Instant | undefined;
 }
 
-/** Why a holder is not bound to one container of one Pod: condition (a) of rule 17. */
+/** Why {@link bindToContainer} returns no container: condition (a) of rule 17 fails, or an annotation is missing. */
 export const MISSING_BINDINGS = {
   NoOwnerReference: 'The holder has no LeaseCandidate that names a Pod as its owner.',
   NoHostInIdentity: 'The identity of the holder is not <hostname>_<random part>, as client-go makes it.',
@@ -90,7 +90,7 @@ export const MISSING_BINDINGS = {
 
 export type MissingBinding = keyof typeof MISSING_BINDINGS;
 
-/** The facts that show in which container the holder of a Lease runs. */
+/** The input of {@link bindToContainer}, apart from Pods: facts about a Lease, its holder and its Namespace. */
 export interface Holding {
   readonly lease: Lease;
   /** The candidate of the holder; undefined if the holder has none. */
@@ -110,8 +110,8 @@ export type HolderBinding<P extends Pod> =
   | { readonly kind: 'unbound'; readonly missing: MissingBinding };
 
 /**
- * Returns the container in which the holder of a Lease runs, or why it is unknown: condition (a) of rule 17.
- * @param pods the Pod with the uid in the candidate, or all known Pods with the hostname in the identity
+ * Returns the container in which the holder of a Lease runs, or the reason in {@link MISSING_BINDINGS}.
+ * @param pods the Pod in the candidate's ownerReferences, or else all known Pods with the hostname in the identity
  */
 export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly P[]): HolderBinding<P> {
   const { lease, candidate } = holding;
@@ -130,7 +130,7 @@ export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly 
   return { kind: 'bound', pod, container, isSure };
 }
 
-/** True if only plain electors can hold the Lease: it shows no coordination, and is not the heartbeat of a node. */
+/** True if rule 17 treats the holder of the Lease as a plain elector. Excludes the heartbeats of nodes. */
 export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 'hasCandidates'>): boolean {
   const { strategy, preferredHolder, isRenewedByParticipant, namespace } = lease;
   const isCoordinated = hasCandidates || strategy !== undefined || preferredHolder !== undefined;
@@ -151,17 +151,17 @@ function podOfPlain<P extends Pod>(holding: Holding, pods: readonly P[]): P | Mi
   return lease.acquireTime !== undefined && lease.isAcquireTimeRenewers ? pod : 'NoAcquireTime';
 }
 
-/** Returns the host in `<host>_<random part>`, client-go's format; undefined for any other format. */
+/** Returns the text before the first `_`: the host in client-go's `<host>_<random part>`. Undefined if a part is empty. */
 export function hostInIdentity(identity: string | undefined): string | undefined {
   return /^(?<host>[^_]+)_./.exec(identity ?? '')?.groups?.['host'];
 }
 
-/** Returns the hostnames that programs in a Pod may have in their identities: the Pod's hostname and the Pod's name. */
+/** Returns the Pod's name and hostname. The identity of a program in the Pod may contain either of them. */
 export function hostnamesOf({ name, hostname }: Pod): readonly string[] {
   return name === hostname ? [name] : [name, hostname];
 }
 
-/** Returns the container that an annotation names, or else the Pod's only container; undefined if it is unknown. */
+/** Returns the container that an annotation names; without annotations, the Pod's only container; else undefined. */
 export function leadingContainerOf(
   candidate: LeaseCandidate | undefined,
   lease: Lease,

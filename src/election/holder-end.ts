@@ -26,8 +26,8 @@ export const MISSING_PROOFS = {
 export type MissingProof = keyof typeof MISSING_PROOFS;
 
 /**
- * `ends`: if the holder does not renew before `at`, its end is proven at `at`. `unproven`: there is no proof, so the
- * coordinator has to wait until the Lease expires.
+ * `ends`: the end is proven at `at`, unless a renewal or a change of the Pod's status before `at` alters the evidence.
+ * `unproven`: there is no proof yet. Without a proof, the coordinator waits until the Lease expires.
  */
 export type HolderEnd =
   | { readonly kind: 'ends'; readonly at: Instant; readonly instance: EndedInstance }
@@ -51,8 +51,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   if (observed === undefined) return unproven('NoPod');
   const { record } = memory;
   const { acquiredAfter = Number.NEGATIVE_INFINITY } = record ?? {};
-  // If this process saw the Pod only after a plain elector had acquired the Lease, the elector may be from an earlier
-  // Pod with the same hostname: a Pod can be deleted while its process still runs.
+  // A program may still run after its Pod was deleted. So this process must have seen the Pod, and the last deletion of
+  // another Pod with the same hostname, before it saw the plain elector acquire the Lease.
   const isOlderThanTerm = Math.max(observed.seenAt, possible.sharedAt ?? observed.seenAt) < acquiredAfter;
   if (candidate === undefined && !isOlderThanTerm) return unproven('PodTooNew');
 
@@ -67,7 +67,7 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   if (isMadeUp(instance)) return unproven('EndMadeUp');
   if (!observed.seenRunning.has(instance.id)) return unproven('NeverSeenRunning');
 
-  // (c) Same incarnation: no other instance can have renewed the Lease.
+  // (c) Same incarnation: no other instance can have written the last renewal.
   const instances = [container.running, ...container.ended].filter((one) => one !== undefined);
   const others = instances.filter(({ id }) => id !== instance.id);
   const { startedAt: from = 0n } = instance;
@@ -78,7 +78,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const hasRunSince = others.some(({ startedAt = 0n }) => startedAt > renewTime);
   if (!hasRunSince && renewTime >= earliestRestart(pod, container, instance)) return unproven('RenewedAtEnd');
 
-  // A renewal that this process saw long after the end may be from a later run, if the node's clock was set back.
+  // If this process saw the renewal more than SETTLED_MS after it saw the end, the renewal may be from a later run: the
+  // node's clock may have been set back.
   const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
   if (record.since > endSeenAt + SETTLED_MS) return unproven('OtherInstance');
 
@@ -90,8 +91,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
 
 /**
  * Returns a time before which no later run of the container has started. The kubelet restarts a container only after
- * it has found the end of the last run. The kubelet found this end at `unreadySince` if the Pod was ready before the
- * end, and if its only container is not running again.
+ * it has found the end of the last run. The kubelet found this end at `unreadySince` if the Pod was ready until the
+ * end, has no other container, and has had no later run.
  */
 function earliestRestart(
   { containers, unreadySince = 0n }: Pod,
@@ -107,10 +108,10 @@ function unproven(missing: MissingProof): HolderEnd {
   return { kind: 'unproven', missing };
 }
 
-/** Returns renewTime if the holder wrote it, by the clock of its node; undefined if a coordinator wrote it. */
+/** Returns renewTime, which is from the holder's clock; undefined if a coordinator may have written renewTime. */
 function holdersRenewTime(lease: Lease, memory: LeaseMemory): MicroTime | undefined {
   const { renewTime, acquireTime, isAcquireTimeRenewers, isRenewedByCoordinator } = lease;
-  // If both times are equal, they are from a grant, unless field ownership shows that the holder wrote both.
+  // Assume that equal times are from a grant, unless field ownership shows that the holder wrote both times.
   const isGrant = isRenewedByCoordinator || (renewTime === acquireTime && !isAcquireTimeRenewers);
   return isGrant || isGrantUnrenewed(memory, lease) ? undefined : renewTime;
 }
@@ -125,12 +126,12 @@ function isMadeUp({ id, startedAt, finishedAt, reason }: EndedInstance): boolean
 /** Precision of the times in a container status, in microseconds. The kubelet writes whole seconds. */
 const STATUS_PRECISION = 1_000_000n;
 
-/** Whether the instance may have been running at `time`, by the clock of its node. */
+/** Whether the instance may have been running at `time`, by the clock of its node. False if finishedAt is unknown. */
 function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTime): boolean {
   return startedAt <= time && time <= finishedAt + STATUS_PRECISION;
 }
 
-/** The assumed time between two renewals if this process saw fewer than two, in ms: client-go's default. */
+/** Assumed time between two renewals, in ms, if it is unknown and the container is certain: client-go's default. */
 const USUAL_RENEWAL_MS = 2000;
 /** Maximum time without a renewal that the proof requires, in ms, if the holder's container is certain. */
 const MAX_SILENCE_MS = 5000;
@@ -138,7 +139,7 @@ const MAX_SILENCE_MS = 5000;
 const SETTLED_MS = 1000;
 
 function silenceMs({ renewedEveryMs, durationMs }: HolderRecord, isSure: boolean): number {
-  // If the container is not certain and no renewal interval is known, wait until the Lease expires.
+  // If the container is not certain and no renewal interval is known, require the whole duration of the Lease.
   const everyMs = renewedEveryMs ?? (isSure ? USUAL_RENEWAL_MS : durationMs);
   const silence = Math.max(SETTLED_MS, everyMs);
   return isSure ? Math.min(silence, MAX_SILENCE_MS) : silence;

@@ -172,6 +172,22 @@ describe('status', () => {
     expect(await ended).toBe(0);
     expect(host.said.out.trimEnd().split('\n')).toHaveLength(3);
   });
+
+  test('shows what the user may list of two sources of candidates, with a warning, once and with --watch', async () => {
+    const native = { ...lookingSettings(site.nativeKubeconfig), allNamespaces: true };
+    const once = await look((host) => showStatus({ ...native, watch: false }, host));
+    const host = makeLookingHost();
+    const ended = showStatus({ ...native, watch: true }, host);
+    await vi.waitFor(() => expect(host.said.out).toContain('controllers'), 5000);
+    host.stop();
+    expect([once.code, await ended]).toEqual([0, 0]);
+    for (const err of [once.err, host.said.err])
+      expect(err).toMatch(
+        /^warning: you may not list leasecandidates of coordinated-leader-election.dev.*\n$/,
+      );
+    const names = (out: string) => out.split('\n').map((line) => line.split(/ +/, 2));
+    expect(names(host.said.out)).toEqual(names(once.out));
+  });
 });
 
 describe('priorities (rule 16)', () => {

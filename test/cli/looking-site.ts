@@ -17,6 +17,7 @@ import { WALL_START } from '../support/election-builders.ts';
 const ADMIN = 'admin-token';
 const READER = 'reader-token';
 const LIMITED = 'limited-token';
+const NATIVE = 'native-token';
 
 /** Timers run normally. The clocks stand still, so that shown times are the same in every run. */
 const stillClock = { ...systemClock, now: () => 0, wallTime: () => WALL_START };
@@ -30,6 +31,8 @@ export interface LookingSite {
   readonly readOnlyKubeconfig: string;
   /** A user with a coordinator's permissions in `kube-system`, and none elsewhere. */
   readonly limitedKubeconfig: string;
+  /** A user with all permissions in the native API groups only. */
+  readonly nativeKubeconfig: string;
   putLease(namespace: string, name: string, spec: object): Promise<void>;
   putCandidate(namespace: string, name: string, spec: object, annotations?: object): Promise<void>;
   /** Closes the server; the kubeconfigs stay. */
@@ -60,6 +63,11 @@ export async function startLookingSite(
         user: { name: 'limited', groups: [] },
         rules: [{ verbs: ['*'], groups: ['*'], resources: ['*'], namespaces: ['kube-system'] }],
       },
+      {
+        token: NATIVE,
+        user: { name: 'native', groups: [] },
+        rules: [{ verbs: ['*'], groups: ['coordination.k8s.io'], resources: ['*'] }],
+      },
     ],
     ...options,
   });
@@ -74,6 +82,7 @@ export async function startLookingSite(
     kubeconfig: await write('admin', ADMIN),
     readOnlyKubeconfig: await write('reader', READER),
     limitedKubeconfig: await write('limited', LIMITED),
+    nativeKubeconfig: await write('native', NATIVE),
     putLease: (namespace, name, spec) =>
       post(access, `v1/namespaces/${namespace}/leases`, {
         apiVersion: 'coordination.k8s.io/v1',
