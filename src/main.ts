@@ -76,9 +76,11 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   async dispatch(command, input) {
-    const code = await command.run(input, host);
-    // Do not wait for a DNS lookup or a credential plugin that is still running: it cannot be aborted.
-    if (command.exitsSoon) setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
-    return code ?? exitCode.ok;
+    try {
+      return (await command.run(input, host)) ?? exitCode.ok;
+    } finally {
+      // Do not wait for a DNS lookup or a credential plugin that is still running: it cannot be aborted.
+      if (command.exitsSoon) setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
+    }
   },
 });

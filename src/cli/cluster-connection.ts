@@ -84,9 +84,11 @@ function adviceOn(error: unknown, server: string): string | undefined {
   if (hasStatus(error, 401) || code === 'CREDENTIALS')
     return 'Log in again, or choose another user with --kubeconfig or --context';
   if (hasStatus(error, 403)) {
+    const isAboutPods = error.path.includes('/pods');
+    const resources = isAboutPods ? 'pods' : 'leases and leasecandidates in coordination.k8s.io';
     return (
-      'Ask for the right to list leases and leasecandidates in coordination.k8s.io, or name a namespace that you may ' +
-      'read with --namespace; doctor says what a coordinator needs'
+      `Ask for the right to list ${resources}, or name a namespace that you may read with --namespace; ` +
+      'doctor says what a coordinator needs'
     );
   }
   return (

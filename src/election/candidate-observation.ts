@@ -2,7 +2,7 @@ import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from '
 
 /**
  * Why the coordinator pinged a candidate. A preemption needs the answer to a ping with the purpose `preemption`. In all
- * other cases, the answer to any ping counts.
+ * other cases, the purpose of the answered ping does not matter.
  */
 export type PingPurpose =
   | 'election' // The Lease has no valid holder, and the answer may settle the election.
@@ -14,12 +14,12 @@ export type PingPurpose =
 
 export interface Ping {
   readonly purpose: PingPurpose;
-  /** The pingTime that the ping wrote, by the candidate's clock; undefined if this process did not send the ping. */
+  /** The pingTime in the ping, see {@link pingTimeFor}; undefined if this process did not send the ping. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /** When the server confirmed the ping, or refused it permanently. Then its timeout starts (rule 9). */
   readonly deliveredAt: Instant | undefined;
-  /** True if this process has seen the candidate with this pingTime. Then any later renewal is an ack. */
+  /** True if this process saw this pingTime without a renewal. If there is no ack yet, the next renewal is an ack. */
   readonly isSeen: boolean;
   /** When this process saw the first renewal after the ping; undefined while there is no answer. */
   readonly ackedAt: Instant | undefined;
@@ -42,7 +42,7 @@ export interface CandidateObservation {
   readonly ping: Ping | undefined;
   /** Number of consecutive unanswered pings before `ping`. */
   readonly unansweredPings: number;
-  /** Number of collection pings since the last renewal, and when the first and the last were delivered (rule 1). */
+  /** Number of collection pings delivered since the last renewal, and when the first and the last were (rule 1). */
   readonly collection:
     | { readonly pings: number; readonly firstAt: Instant; readonly lastAt: Instant }
     | undefined;
@@ -79,9 +79,9 @@ function withPingSeen(observation: CandidateObservation, { pingTime }: LeaseCand
 }
 
 /**
- * Records a renewal as the answer to `ping`. A renewal with an earlier pingTime was written before the ping, so it is
- * not an answer. If this process has already seen the candidate with the ping, any renewal is an answer: another
- * coordinator may have overwritten the pingTime with an earlier one.
+ * Records a renewal if it is the first answer to `ping`. A renewal with an earlier pingTime was usually written before
+ * the ping, so it is not an answer. But if this process has already seen the candidate with the pingTime of `ping`, any
+ * renewal is an answer: another coordinator may have overwritten that pingTime with an earlier one.
  */
 function withAnswer(ping: Ping, { pingTime }: LeaseCandidate, at: Instant): Ping {
   const isEarlier =
@@ -185,8 +185,8 @@ export function isUnsuspected(seen: CandidateObservation, at: Instant, settings:
 }
 
 /**
- * Returns the deadline for the answer to a ping; Infinity until the server confirms the ping. The time that the server
- * took to confirm the ping is added, because a slow server also delays the answer (rule 9).
+ * Returns the deadline for the answer to a ping; Infinity until the ping is delivered. The time that the delivery took
+ * is added, because a slow server also delays the answer (rule 9).
  */
 export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettings): Instant {
   if (deliveredAt === undefined) return Number.POSITIVE_INFINITY;

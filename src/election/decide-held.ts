@@ -46,7 +46,7 @@ export function decideHeld(view: HeldView): Verdict {
   return pingAheadOfExpiry(view, pingAheadOfTakeUp(view, verdict));
 }
 
-/** Handles a preferredHolder: pings the preferred candidate repeatedly, or removes preferredHolder (rule 7). */
+/** Handles a preferredHolder: usually pings the preferred candidate or removes preferredHolder (rule 7). */
 function decidePending(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
   const { preferredHolder } = lease;
@@ -69,7 +69,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   const present = [...candidatesIn(others, 'Live'), preferred.candidate];
   const outcome = decideOutcome(present, preferredHolder);
   const isPreferredBest = outcome.kind === 'leader' && outcome.leader === preferred.candidate;
-  // Keep the preferredHolder only if it is better than the holder, not if it is equal.
+  // As incumbent, the holder wins against candidates to which it need not yield, such as equal ones (rule 5).
   const withHolder = decideOutcome(present, holder);
   const isHolderWorse = withHolder.kind !== 'leader' || withHolder.leader.name !== holder;
   // Candidates that are not alive must answer a ping before they can cause the removal of the preferredHolder.
@@ -157,7 +157,7 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   return { reason: 'PreemptionBackoff', recheckAt: [retryAt, reinstatementTime(view)] };
 }
 
-/** Pings candidates that may be better than the holder or may change the strategy. Decides after their answers. */
+/** Pings candidates that may be better than the holder or may change the strategy. If there are none, decides. */
 function decideChallenge(view: HeldView): Verdict {
   const { standings, tenure, outcome, live } = view;
   const absent = standingsIn(standings, 'Awaiting', 'Idle');
@@ -268,21 +268,22 @@ function fence({ at, now, input: { memory }, tenure: { lease } }: HeldView): Lea
 
 /**
  * The second revision of a grant is due ALL_STARTED_MS after the first grant, or BEFORE_FIRST_LOOK_MS after the first
- * revision, whichever is earlier. By then, all candidates of a starting component have usually appeared, and client-go
- * electors have usually not read the Lease again (ADR 12).
+ * revision, whichever is earlier, but at least BETWEEN_REVISIONS_MS after the first revision. By then, all candidates
+ * of a starting component have usually appeared. Its client-go electors have usually not read a grant yet: they read
+ * the Lease at their start, before the first grant, and again only after 2 s or more (ADR 12).
  */
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
 
-/** Time from the first pings to other candidates until the time limit of a grant, in ms (rule 12). */
+/** The pings to other candidates start this long before the time limit to take up a grant, in ms (rule 12). */
 const ASK_AHEAD_MS = 500;
 
 /**
  * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so it need not yield
- * first. Before the time limit, a better candidate replaces the holder, even if it is better only by age or name.
- * After the limit, the best other candidate replaces the holder. If the holder renews before the write, the server
- * refuses the write.
+ * first. Until shortly before the time limit, a better candidate replaces the holder, even one that is better only by
+ * age or name. After the limit, the best other candidate replaces the holder. If the holder renews before the write,
+ * the server refuses the write.
  */
 function decideProvisional(view: HeldView): Verdict | undefined {
   const { tenure, input, at } = view;
@@ -293,8 +294,8 @@ function decideProvisional(view: HeldView): Verdict | undefined {
   const isLate = at >= lateAt;
   const outcome = decideOutcome(isLate ? live.filter(({ name }) => name !== tenure.holder) : live);
   if (outcome.kind !== 'leader' || outcome.leader.name === tenure.holder) return undefined;
-  // Near the time limit, other candidates answer pings one by one. Wait for the limit instead of the first answer:
-  // only a revision after the limit counts as a lapse of the holder.
+  // Shortly before the time limit, the coordinator pings other candidates. Do not revise at the first answer: before
+  // the limit, a revision would not count as a lapse of the holder.
   const isAsking = !isLate && at >= lateAt - ASK_AHEAD_MS;
   const revisableAt = Math.max(nextRevisionAt(view), isAsking ? lateAt : Number.NEGATIVE_INFINITY);
   if (at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
@@ -329,8 +330,8 @@ function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
 }
 
 /**
- * Returns the end of the time to take up the grant. This time starts when the server confirms our grant, or when this
- * process first sees the grant of another replica (rule 12).
+ * Returns the time limit to take up the grant. The time starts when an answer or the watch shows that the server has
+ * written our grant, or when this process first sees the grant of another replica (rule 12).
  */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;

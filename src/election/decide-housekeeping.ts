@@ -10,8 +10,8 @@ const COLLECTION_RETRY_MS = 10 * 60_000;
 /** Number of unanswered pings before the coordinator deletes a candidate (rule 1). */
 const COLLECTION_PINGS = 3;
 /**
- * Minimum time from the first collection ping to the deletion, in milliseconds. A long time avoids mistakes: client-go
- * publishes a deleted candidate again only minutes later, and its Lease may have no leader until then.
+ * Minimum time from the first collection ping to the deletion, in milliseconds. It is long, because a wrong deletion is
+ * expensive: client-go publishes the candidate again only minutes later, and its Lease may have no leader until then.
  */
 const COLLECTION_WATCH_MS = 10 * 60_000;
 
@@ -77,7 +77,7 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
-/** Returns the time at which a collection is due after a release; Infinity without a release or after a renewal. */
+/** Returns when a collection is due after a release; Infinity without a release, or if the candidate renewed since. */
 function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
   const withdrawnAt = input.memory.withdrawals.get(candidate.name);
   if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;

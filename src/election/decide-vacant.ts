@@ -43,7 +43,7 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
 
 /**
  * Keeps a vacant Lease reserved until its former holder can no longer believe that it leads. If this holder answers a
- * ping, it gets the Lease back (rule 8).
+ * ping, it can get the Lease back (rule 8).
  */
 function decideReserved(view: VacantView): Verdict | undefined {
   const { outlook, standings, tenure, input } = view;
@@ -66,7 +66,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
     if (decideOutcome([leader]).kind === 'leader')
       return { reason: 'FormerHolderAnswered', actions: grantTo(view, { ...outlook, leader }) };
   }
-  // Send these pings shortly before a grant is possible: an answer counts only for a limited time (rule 3).
+  // Ping a candidate only shortly before it can get the Lease: an answer counts only for a limited time (rule 3).
   const formerAt = Math.max(from, returnsAt - input.settings.electionDurationMs);
   const isFormerDue = view.at >= formerAt && sentAt < formerAt;
   const othersAt = until - input.settings.electionDurationMs;
@@ -87,7 +87,7 @@ function awaiting({ tenure }: VacantView): Reason {
   return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }
 
-/** Waits after a conflict was reported, until its parties change or the next round of pings is due. */
+/** After a conflict was reported, waits while its parties stay the same, no answer is awaited, and no round is due. */
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;
@@ -104,8 +104,8 @@ function decideElectionOrWait(view: VacantView): Verdict {
   const present = parties.length > 0 ? [] : view.live;
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
-  // Do not wait for the answer of the last holder: it has missed its renewals. It takes part if it answers anyway
-  // (rule 3). In a known conflict, wait for the answers of all parties, including the last holder.
+  // If the election has a result without the last holder, do not wait for its answer: it has missed its renewals. If it
+  // has answered, it takes part (rule 3). In a known conflict, wait for all parties, including the last holder.
   const expired = isConflict ? undefined : view.input.memory.record?.holder;
   const isSettled = contenders.every(({ candidate }) => candidate.name === expired);
   const verdict = isSettled ? decideSettled(view, decideOutcome(present)) : undefined;
@@ -170,7 +170,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
       reinstatementTime(view),
     ],
     conflict,
-    // Count a round even if all parties are fresh and get no pings, so that the pauses between rounds grow.
+    // Count a round even if a new conflict needs no pings, so that the pauses between rounds grow.
     isRound: isRoundDue(view),
   };
 }

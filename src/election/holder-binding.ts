@@ -68,11 +68,11 @@ export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Inst
 
 export interface PossiblePods {
   readonly pods: readonly ObservedPod[];
-  /** Only for Pods with the hostname in an identity: when one last disappeared while another remained, if ever. */
+  /** When a Pod with the hostname in the identity last disappeared while another remained; undefined if not known. */
   readonly sharedAt?: Instant | undefined;
 }
 
-/** Why {@link bindToContainer} returns no container: condition (a) of rule 17 fails, or an annotation is missing. */
+/** Why bindToContainer() returns no container: condition (a) of rule 17 fails, or no annotation asks for evidence. */
 export const MISSING_BINDINGS = {
   NoOwnerReference: 'The holder has no LeaseCandidate that names a Pod as its owner.',
   NoHostInIdentity: 'The identity of the holder is not <hostname>_<random part>, as client-go makes it.',
@@ -130,7 +130,7 @@ export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly 
   return { kind: 'bound', pod, container, isSure };
 }
 
-/** True if rule 17 treats the holder of the Lease as a plain elector. Excludes the heartbeats of nodes. */
+/** True if rule 17 treats the holder of the Lease as a plain elector. False for the heartbeats of nodes. */
 export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 'hasCandidates'>): boolean {
   const { strategy, preferredHolder, isRenewedByParticipant, namespace } = lease;
   const isCoordinated = hasCandidates || strategy !== undefined || preferredHolder !== undefined;
@@ -151,7 +151,7 @@ function podOfPlain<P extends Pod>(holding: Holding, pods: readonly P[]): P | Mi
   return lease.acquireTime !== undefined && lease.isAcquireTimeRenewers ? pod : 'NoAcquireTime';
 }
 
-/** Returns the text before the first `_`: the host in client-go's `<host>_<random part>`. Undefined if a part is empty. */
+/** Returns the host in `<host>_<random part>`, client-go's format; else undefined. The host ends at the first `_`. */
 export function hostInIdentity(identity: string | undefined): string | undefined {
   return /^(?<host>[^_]+)_./.exec(identity ?? '')?.groups?.['host'];
 }

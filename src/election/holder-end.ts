@@ -26,7 +26,7 @@ export const MISSING_PROOFS = {
 export type MissingProof = keyof typeof MISSING_PROOFS;
 
 /**
- * `ends`: the end is proven at `at`, unless a renewal or a change of the Pod's status before `at` alters the evidence.
+ * `ends`: the holder's end is proven at `at`, unless the evidence changes before `at`, for example by a renewal.
  * `unproven`: there is no proof yet. Without a proof, the coordinator waits until the Lease expires.
  */
 export type HolderEnd =
@@ -51,8 +51,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   if (observed === undefined) return unproven('NoPod');
   const { record } = memory;
   const { acquiredAfter = Number.NEGATIVE_INFINITY } = record ?? {};
-  // A program may still run after its Pod was deleted. So this process must have seen the Pod, and the last deletion of
-  // another Pod with the same hostname, before it saw the plain elector acquire the Lease.
+  // A plain elector may belong to a deleted Pod with the same hostname: a program may outlive its Pod. So this process
+  // must have seen the Pod, and the last deletion of another such Pod, before it saw the elector acquire the Lease.
   const isOlderThanTerm = Math.max(observed.seenAt, possible.sharedAt ?? observed.seenAt) < acquiredAfter;
   if (candidate === undefined && !isOlderThanTerm) return unproven('PodTooNew');
 
@@ -78,8 +78,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const hasRunSince = others.some(({ startedAt = 0n }) => startedAt > renewTime);
   if (!hasRunSince && renewTime >= earliestRestart(pod, container, instance)) return unproven('RenewedAtEnd');
 
-  // If this process saw the renewal more than SETTLED_MS after it saw the end, the renewal may be from a later run: the
-  // node's clock may have been set back.
+  // If this process saw the last renewal more than 1 s after it saw the end, a later run may have written the renewal:
+  // the node's clock may have been set back.
   const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
   if (record.since > endSeenAt + SETTLED_MS) return unproven('OtherInstance');
 
@@ -92,7 +92,7 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
 /**
  * Returns a time before which no later run of the container has started. The kubelet restarts a container only after
  * it has found the end of the last run. The kubelet found this end at `unreadySince` if the Pod was ready until the
- * end, has no other container, and has had no later run.
+ * end, has no other container, and shows no later run.
  */
 function earliestRestart(
   { containers, unreadySince = 0n }: Pod,
@@ -108,7 +108,7 @@ function unproven(missing: MissingProof): HolderEnd {
   return { kind: 'unproven', missing };
 }
 
-/** Returns renewTime, which is from the holder's clock; undefined if a coordinator may have written renewTime. */
+/** Returns renewTime, a time by the clock of the holder's node; undefined if a coordinator may have written it. */
 function holdersRenewTime(lease: Lease, memory: LeaseMemory): MicroTime | undefined {
   const { renewTime, acquireTime, isAcquireTimeRenewers, isRenewedByCoordinator } = lease;
   // Assume that equal times are from a grant, unless field ownership shows that the holder wrote both times.

@@ -133,6 +133,14 @@ test('transfer reports that there is no such Lease, and in which other namespace
   );
 });
 
+test('the missing permission to list the Pods of a node is reported', async () => {
+  const native = lookingSettings(site.nativeKubeconfig);
+  const draining = move((host) => runDrain({ ...native, ...soon, ...unselected, node: 'n' }, host));
+  await expect(draining).rejects.toThrow(
+    /403 Forbidden.* Ask for the right to list pods, or name a namespace/,
+  );
+});
+
 test('the missing permission to patch candidates is reported', async () => {
   const reader = lookingSettings(site.readOnlyKubeconfig);
   await expect(move((host) => runTransfer('x', { ...reader, ...soon, to: 'x-2' }, host))).rejects.toThrow(

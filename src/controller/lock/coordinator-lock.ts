@@ -280,7 +280,7 @@ export class CoordinatorLock {
   }
 
   #reportLoss(by: string): void {
-    if (by === '' || !isForeign(by)) {
+    if (by === '' || !isForeign(by) || !this.#options.takeOver) {
       this.#options.onEvent?.({ kind: 'ousted', by });
       return;
     }

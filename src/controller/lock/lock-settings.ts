@@ -13,8 +13,8 @@ export const RETRY_PERIOD_MS = 2000;
 export type LockEvent =
   | { readonly kind: 'claimedByForce'; readonly from: string }
   /**
-   * We have lost the lock. `by`: the new holder, or '' if the Lease was emptied or deleted. `forceAgainInMs`: set if
-   * the new holder is foreign. With `takeOver`, we may claim the lock by force after this delay.
+   * We have lost the lock. `by`: the new holder, or '' if the Lease was emptied or deleted. `forceAgainInMs`: the delay
+   * before we claim the lock by force; undefined if the new holder is not foreign, or without `takeOver`.
    */
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
   /** We stop acting, because we cannot coordinate. If this is still so when our writes end, we release the lock. */

@@ -369,7 +369,18 @@ describe('a holder (rule 10)', () => {
     await clock.advance(0);
     expect(lock.isActive()).toBe(false);
     expect(lock.state).toEqual({ kind: want, holder: spec.holderIdentity, since: 2500 });
-    expect(events).toMatchObject([{ kind: 'ousted', by: spec.holderIdentity }]);
+    // Without take-over, this replica never claims by force, so there is no delay for it.
+    expect(events).toEqual([{ kind: 'ousted', by: spec.holderIdentity }]);
+  });
+
+  test('reports when it will take the lock from a foreign holder again, with take-over', async () => {
+    const { clock, server, makeLock } = makeWorld();
+    const { lock, events } = makeLock({ takeOver: true });
+    lock.start();
+    await clock.advance(2500);
+    server.put({ holderIdentity: BUILT_IN, leaseDurationSeconds: 15, renewTime: 'r' });
+    await clock.advance(0);
+    expect(events).toEqual([{ kind: 'ousted', by: BUILT_IN, forceAgainInMs: 15_000 }]);
   });
 
   test('stops at its next renewal without a watch', async () => {
