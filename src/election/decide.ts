@@ -35,14 +35,14 @@ function decideVerdict(view: View): Verdict {
   return isHeld(view) ? decideHeld(view) : decideVacant(view as VacantView);
 }
 
-/** True if the candidates agree on a third-party strategy, and the Lease needs no write for it (rule 4). */
+/** True if the candidates agree on a third-party strategy, and the coordinator need not change the Lease (rule 4). */
 function isLeftToThirdParty(view: View): boolean {
   const { outlook, tenure } = view;
   if (outlook.kind !== 'thirdParty' || tenure.lease?.strategy !== outlook.strategy) return false;
   return tenure.lease.holderIdentity !== undefined && !hasOwnPreference(view);
 }
 
-/** Empties the Lease of a plain elector that has provably ended. Undefined if rule 17 does not apply to this Lease. */
+/** Empties the Lease of a plain elector that has provably ended (rule 17). Undefined if isEvidenceAsked() is false. */
 function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
   if (!tenure.lease || !isEvidenceAsked(input)) return undefined;
   const reason = 'PlainElector';
@@ -64,7 +64,7 @@ export function toDecision(
   housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
 ): Decision {
   const { actions: chores = [] } = housekeeping;
-  // All writes name the cached resourceVersion, so the server would refuse a second write to a candidate. Prefer a
+  // Each write to a candidate names the cached resourceVersion, so the server would refuse a second write. Prefer a
   // deletion to a ping.
   const written = new Set(chores.flatMap((action) => (action.kind === 'DeleteCandidate' ? action.uid : [])));
   const isFirst = (action: Action): boolean => {
@@ -72,7 +72,7 @@ export function toDecision(
     return action.kind !== 'PingCandidate' || written.add(action.uid).size > size;
   };
   const actions = (verdict.actions ?? []).filter(isFirst);
-  // If two candidates have the same name, ping both: the one that answers takes part (rule 13).
+  // If the verdict pings a candidate, also ping its twin: of the two, the one that renews last takes part (rule 13).
   for (const twin of view.twins) {
     const ping = actions.find((one) => one.kind === 'PingCandidate' && one.name === twin.candidate.name);
     if (ping?.kind !== 'PingCandidate' || isPingPending(view, twin) || twin.state === 'Deleting') continue;

@@ -82,7 +82,7 @@ export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; 
 
 export interface Decision {
   readonly reason: Reason;
-  /** The write to the Lease comes first, because a new leader waits for it. Pings follow, then deletions. */
+  /** The write to the Lease comes first, because a new leader may wait for it. Pings follow, then deletions. */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
   /** The decision stays valid until this time (or Infinity) if the holder renews in time and nothing else changes. */
@@ -95,7 +95,7 @@ export interface Decision {
   readonly isRound: boolean;
   /** True while the waves of pings continue (rule 6). If false, the next election begins with the first wave. */
   readonly isAsking: boolean;
-  /** Identifies the parties of a strategy conflict, to report each conflict once; undefined without a conflict. */
+  /** Identifies the parties of a conflict, to report it only once. Set only if `reason` is `StrategyConflict`. */
   readonly conflict: string | undefined;
 }
 
@@ -179,7 +179,7 @@ export function preferredBy({ actions }: Decision): string | undefined {
   return changes.find((change) => change?.kind === 'prefer')?.preferredHolder;
 }
 
-/** True if a decision writes the Lease or deletes a candidate. Pings alone do not change the result of an election. */
+/** True if a decision writes the Lease or deletes a candidate. Ignores pings: they only ask for a sign of life. */
 export function changesCluster({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind !== 'PingCandidate');
 }
@@ -227,7 +227,7 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
   const winner = standings.find(({ candidate }) => candidate.name === chosen);
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
 
-  /** True if the candidate would lose even if it answered. The election does not wait for its answer (rule 6). */
+  /** True if the candidate may still answer, but loses because of its priority or versions, not its state (rule 5). */
   const isWorse = ({ candidate, state }: Standing): boolean =>
     (state === 'Idle' || state === 'Awaiting') &&
     winner !== undefined &&
@@ -242,7 +242,7 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
     if (!order.isElectable(candidate)) return 'NotElectable';
     if (!order.isElectable(winner.candidate)) return 'NotChosen';
     if (order.compare(winner.candidate, candidate) < 0) return order.explain(winner.candidate, candidate);
-    // A leader never yields because of age or name (rule 5).
+    // A leader does not yield because of age or name or, under NewestVersion, because of a version (rule 5).
     return winner.isHolder ? 'AsGoodAsHolder' : 'NotChosen';
   };
   return standings.map((standing) => {

@@ -11,15 +11,15 @@ import type { Grant, LeaseMemory, SupposedGrant } from './lease-memory.ts';
 import { FENCE, type Instant, type Lease, type Now } from './model.ts';
 import type { ElectionInput } from './view.ts';
 
-// The beliefs of former holders whose renewals this process did not see (rule 8).
+// The beliefs of former holders whose renewals this process may not have seen (rule 8).
 
-/** Longest time without an open watch, in ms. In this time, a Lease may be created and deleted unseen. */
+/** Assumed maximum time without an open watch, in ms. In this time, a Lease may be created and deleted unseen. */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
  * Returns the memory with an unknown former holder that last renewed at `renewedAt`. If `renewedAt` is `before`, this
  * holder can no longer lead at `at`. Its assumed duration is the longest of `leastMs`, the usual duration and the
- * durations of known holders.
+ * durations in `memory.beliefs`.
  */
 export function withUnknown(
   memory: LeaseMemory,
@@ -74,7 +74,7 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/** True if the duration is 1 s, as in a release. A duration that another client wrote does not count. */
+/** True if the duration is 1 s, as in a release, and our coordinator or the writer of renewTime wrote it (rule 8). */
 export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: Lease): boolean {
   return leaseDurationSeconds === 1 && isDurationHolders === true;
 }
@@ -106,7 +106,7 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
 
 /**
  * For each of our grants that the Lease does not show, assumes that its holder took it up and renewed until `at`.
- * `holder`: the holder in the Lease. The caller has checked that this is not the holder of `unrenewedGrant`.
+ * `holder`: the holder in the Lease, if any. observeLease() ensures that it is not the holder of `unrenewedGrant`.
  */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
@@ -120,12 +120,12 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
       beliefs: withMore(next.beliefs, beliefBy(memory, unrenewedGrant, at)),
       unrenewedGrant: undefined,
     }),
-    // Keep this grant apart from the beliefs: if the server refuses it, its holder never led.
+    // Keep the belief of this grant apart: if the server refuses the grant, the memory drops this belief.
     ...(isSupposed && { grantOnItsWay: undefined, supposedGrant: supposed(memory, grantOnItsWay, at) }),
   };
 }
 
-/** Records that the answer to a grant was lost. If the grant was written, its holder may renew unseen for `gapMs`. */
+/** Moves `grantOnItsWay` to the lost grants. If the server wrote it, its holder may renew unseen for `gapMs`. */
 export function loseGrant(memory: LeaseMemory, at: Instant, gapMs = LONGEST_GAP_MS): LeaseMemory {
   const { grantOnItsWay, lostGrants } = memory;
   if (!grantOnItsWay) return memory;
@@ -143,7 +143,7 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const lost = new Map(next.lostGrants.map((one) => [one.grant.holder, one]));
   return {
     ...next,
-    // A refusal of these grants can no longer arrive, so keep only the last grant to each holder.
+    // Normally, no refusal of these grants can arrive any more, so keep only the last grant to each holder.
     lostGrants: [...lost.values()],
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
@@ -151,9 +151,9 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory after the server wrote a grant. If the grant updated a known Lease, the lost grants were not
- * written: each of them would have changed the resourceVersion, and the update would have failed. If the grant created
- * the Lease, a lost grant may have created an earlier Lease, whose holder may still lead.
+ * Returns the memory after the server wrote a grant or a renewal. If the Lease was known before, the lost grants were
+ * not written: each of them would have changed the resourceVersion, and this write would have failed. If the Lease was
+ * not known, a lost grant may have created an earlier Lease, whose holder may still lead.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -189,17 +189,17 @@ export function beliefBy(
   return { holder, renewedAt, durationMs, isOwnDuration: false, isParticipant: false, lostAt };
 }
 
-/** After a holder has held the Lease for this time, in ms, no former holder can lead or release the Lease. */
+/** If a holder has held the Lease for this time, in ms, we assume that no former holder can lead or release it. */
 const LONG_HELD_MS = 5 * 60_000;
-/** Candidates up to this age, in ms, are new: if no coordinator ran before, they had no election yet (rule 8). */
+/** Candidates up to this age or up to settleMs are new: if no coordinator ran before, they had no election (rule 8). */
 const JUST_CREATED_MS = 1000;
 /** Precision of creationTimestamp, in ms: whole seconds. */
 const CREATION_PRECISION_MS = 1000;
 
 /**
  * The moment from which this process sees every change. `firstList`: the first list, and it contains a coordinator's
- * lock. `firstEver`: the first list, and it contains no such lock, so no coordinator ran before. `takeOver`: this
- * process became the coordinator.
+ * lock. `firstEver`: the first list, and it contains no such lock. This process then assumes that no coordinator ran
+ * before. `takeOver`: this process became the coordinator, but its watch may have missed Leases.
  */
 export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
 
@@ -224,7 +224,7 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   }
   // A participant releases only its own Lease. A Lease without renewTime never had a holder (rule 4).
   const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);
-  // If the former coordinator created the Lease, its holder may renew it unseen until the next list.
+  // The former coordinator may have created the Lease unseen. Until the next list, its holder may renew it unseen.
   const unseenUntil = beginning === 'takeOver' ? at + LONGEST_GAP_MS : at;
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }

@@ -7,7 +7,7 @@ import {
   type PodContainer,
   type PossiblePods,
 } from './holder-binding.ts';
-import { type HolderRecord, isGrantUnrenewed, type LeaseMemory } from './lease-memory.ts';
+import { expiryOf, type HolderRecord, isGrantUnrenewed, type LeaseMemory } from './lease-memory.ts';
 import type { Instant, Lease, MicroTime } from './model.ts';
 
 /** Why there is no proof that a holder has ended. Each reason has a sentence that explains it. */
@@ -85,8 +85,10 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
 
   // Two more conditions need a wait. (d) Silent: if the holder still runs, for example in another container, it renews
   // during the wait. (e) Settled: the last requests of the ended holder arrive during the wait.
-  const at = Math.max(endSeenAt, record.since) + silenceMs(record, isSure);
-  return { kind: 'ends', at, instance };
+  const silentAt = Math.max(endSeenAt, record.since) + silenceMs(record, isSure);
+  // For an uncertain container, one renewal is no proof: the holder may still lead until the Lease expires.
+  const isEnough = isSure || record.renewedEveryMs !== undefined;
+  return { kind: 'ends', at: isEnough ? silentAt : Math.max(silentAt, expiryOf(memory)), instance };
 }
 
 /**
@@ -131,16 +133,14 @@ function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTi
   return startedAt <= time && time <= finishedAt + STATUS_PRECISION;
 }
 
-/** Assumed time between two renewals, in ms, if it is unknown and the container is certain: client-go's default. */
+/** Assumed time between two renewals, in ms, if this process saw fewer than two: the default of Kubernetes' components. */
 const USUAL_RENEWAL_MS = 2000;
 /** Maximum time without a renewal that the proof requires, in ms, if the holder's container is certain. */
 const MAX_SILENCE_MS = 5000;
 /** The proof requires at least this time without a renewal, in ms, so that the holder's last requests can arrive. */
 const SETTLED_MS = 1000;
 
-function silenceMs({ renewedEveryMs, durationMs }: HolderRecord, isSure: boolean): number {
-  // If the container is not certain and no renewal interval is known, require the whole duration of the Lease.
-  const everyMs = renewedEveryMs ?? (isSure ? USUAL_RENEWAL_MS : durationMs);
-  const silence = Math.max(SETTLED_MS, everyMs);
+function silenceMs({ renewedEveryMs = USUAL_RENEWAL_MS }: HolderRecord, isSure: boolean): number {
+  const silence = Math.max(SETTLED_MS, renewedEveryMs);
   return isSure ? Math.min(silence, MAX_SILENCE_MS) : silence;
 }

@@ -23,14 +23,14 @@ export interface HolderRecord
   readonly renewedEveryMs?: number | undefined;
   /**
    * When this process saw the holder acquire the Lease (rule 17). If a list showed the new holder, this is the time at
-   * which this process saw the previous record; undefined if there was none.
+   * which this process saw the previous record of the same Lease object; undefined if there was none.
    */
   readonly acquiredAfter?: Instant | undefined;
   /** Set when we send a grant because there is proof that this holder has ended (rule 17). */
   readonly hasEnded?: true;
 }
 
-/** A holder that a note asks to yield. `since`: when we first saw the note. `renewTime`: the Lease's renewTime then. */
+/** A note that asks `holder` to yield. `since`: when we first saw both. `renewTime`: the Lease's renewTime then. */
 export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
@@ -44,27 +44,28 @@ export interface Attempts {
   readonly lastAt: Instant;
 }
 
-/** What this process remembers about one Lease. Immutable: each function returns a new value. */
+/** What this process remembers about one Lease. Immutable: a change creates a new value. */
 export interface LeaseMemory {
   readonly record: HolderRecord | undefined;
   readonly wasHeld: boolean;
-  /** The preferredHolder for which the last holder released the Lease. Kept until the Lease has a holder again. */
+  /** The Lease's preferredHolder when its last holder released it. Kept until the Lease has a holder again. */
   readonly yieldedTo: string | undefined;
   /** The beliefs of holders that may have led (rule 8). {@link allBeliefs} adds beliefs of supposed and lost grants. */
   readonly beliefs: Beliefs;
-  /** The last known duration of a holder, at least 15 s, in ms. Assumed for holders whose duration is unknown. */
+  /** The last known duration of a holder, at least 15 s, in ms. Assumed minimum if a holder's duration is unknown. */
   readonly usualDurationMs: number;
-  /** When each holder last released the Lease, oldest first. At most 100, each kept for two hours (rules 1 and 3). */
+  /** When each holder last released the Lease or provably ended, oldest first. At most 100 (rules 1, 3 and 17). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
-  /** Our last grant, until the server's answer or the watch shows whether the server wrote it. */
+  /** Our last grant, while its result is unknown. Undefined once it is `supposedGrant` or one of `lostGrants`. */
   readonly grantOnItsWay: Grant | undefined;
-  /** Our grant that was in flight when the Lease changed. The server may still refuse it. */
+  /** Our grant whose result was unknown when we saw a different change of the Lease. The server may still refuse it. */
   readonly supposedGrant: SupposedGrant | undefined;
   /**
-   * Our grants whose answers were lost. If the server has written such a grant, its holder may renew the Lease unseen.
+   * Our grants that we have not seen in the Lease, and for whose answers we no longer wait. If the server has written
+   * such a grant, its holder may renew the Lease unseen.
    */
   readonly lostGrants: readonly SupposedGrant[];
-  /** Our last grant, while its holder has not renewed it. */
+  /** Our last grant that the server has written, while this process has not seen a renewal by its holder. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
   /** A grant and its revisions (rule 12). `count`: number of these grants. `since`: time of the first of them. */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
@@ -72,20 +73,20 @@ export interface LeaseMemory {
   readonly lapses: ReadonlyMap<string, Attempts>;
   /** Consecutive lapses of all holders of the Lease, since a holder last took up a grant. */
   readonly lapsesOfLease: Attempts;
-  /** Fields that we last wrote for the current holder, to detect that its renewals remove them. */
+  /** Fields in our last write since the holder got the Lease, to detect that the holder or a client removes them. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
-  /** Set while only a note asks the holder to yield. Some holders do not read notes (rule 14). */
+  /** Set while a note, and not the field, asks the holder to yield. Some holders do not read notes (rule 14). */
   readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
   readonly preemptedAt: Instant;
-  /** Number of rounds of pings to silent candidates since the Lease last got a holder, and the last round's time. */
+  /** Rounds of pings since the last grant or new holder. If a revival ping is not sent, the count becomes 1. */
   readonly rounds: Attempts;
   /** Identifies the last reported strategy conflict: its candidates and their strategies. */
   readonly conflict: string | undefined;
   /** When the last result of an election was written. Earlier acks no longer count (rule 3). */
   readonly decidedAt: Instant;
-  /** When the server confirmed the first ping of the current election (rule 6). */
+  /** When the server first confirmed, or permanently refused, a ping of the current election (rule 6). */
   readonly askingSince: Instant | undefined;
 }
 
@@ -114,7 +115,7 @@ export interface Grant {
   readonly hasFormerLapsed: boolean;
   /** Why this grant replaces a provisional grant to `former` (rule 12); undefined if it does not. */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
-  /** Set if there is proof that the former holder has ended (rule 17). */
+  /** Set if this grant does not wait for the expiry, because the former holder has provably ended (rule 17). */
   readonly hasFormerEnded?: true;
   /** Set if the grant returns the Lease to `holder`, which may still lead by its own earlier record (rule 8). */
   readonly isReturn?: true;
@@ -178,7 +179,7 @@ export function expiryOf(memory: LeaseMemory): Instant {
   return Math.max(record.since + record.durationMs, belief ? leadsUntil(belief) : Number.NEGATIVE_INFINITY);
 }
 
-/** True if the holder has not renewed its grant yet. Field ownership shows this for grants by other replicas. */
+/** True if a replica of this project granted the Lease, and the holder has not renewed it since (rule 12). */
 export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease: Lease | undefined): boolean {
   if (record === undefined) return false;
   if (lease?.isUnrenewedGrant && lease.holderIdentity === record.holder) return true;
@@ -206,12 +207,12 @@ export function takeUpMs(leaseDurationSeconds: number): number {
 /** If the last attempt was longer ago than this, in milliseconds, the next attempt counts as the first one. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
-/** Records that the server or another client removed fields that we wrote. We write them again after a backoff. */
+/** Records that the server or a client removed or changed fields that we wrote. We write them again after a backoff. */
 export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemory {
   return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
 }
 
-/** Records the server's answer to a grant. The watch may have shown the grant earlier. */
+/** Records that the server has confirmed a grant. The watch may have shown the grant earlier. */
 export function recordGrantAnswered(
   memory: LeaseMemory,
   grant: Grant,
@@ -221,7 +222,7 @@ export function recordGrantAnswered(
 ): LeaseMemory {
   if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
   const { unrenewedGrant } = memory;
-  // Before this answer, the watch has shown the grant or a later state. In a later state, the holder may have renewed.
+  // Usually, the watch has already shown the grant or a later state. In a later state, the holder may have renewed.
   const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
   return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
 }
@@ -281,7 +282,7 @@ export function again(attempts: Attempts, lastAt: Instant): Attempts {
   return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
 }
 
-/** Number of consecutive lapses that do not hold a candidate back (rule 7). {@link withLapse} may count one as more. */
+/** A candidate with a lapse is held back if its count of lapses, or its Lease's, exceeds this number (rule 7). */
 export const LAPSES_ALLOWED = 1;
 
 /** Adds a lapse. `isEnough`: this lapse alone holds the candidate back. Default: true after a preemption (rule 7). */
@@ -309,7 +310,7 @@ function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: I
   };
 }
 
-/** How long a release is remembered, in ms: the default time after which candidates are collected (rule 1). */
+/** A new release drops releases older than this, in ms. This is the default of candidateGcAfter (rule 1). */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
 /** Maximum number of remembered releases per Lease. A client may release a Lease under thousands of names. */
 const MAX_WITHDRAWALS = 100;

@@ -1,6 +1,6 @@
 import type { Instant } from '../support/clock.ts';
 
-/** The strategy that a LeaseCandidate asks for: one name in v1beta1 and v1alpha2, an ordered list in v1alpha1. */
+/** The strategy that a LeaseCandidate asks for: an ordered list in coordination.k8s.io/v1alpha1, otherwise one name. */
 export type StrategyPreference =
   | { readonly kind: 'strategy'; readonly strategy: string }
   | { readonly kind: 'preferredStrategies'; readonly strategies: readonly string[] };
@@ -14,19 +14,19 @@ export interface PodReference {
   readonly uid: string;
 }
 
-/** The priority of a candidate. Every strategy compares priorities before versions (rule 16). */
+/** The priority of a candidate. Each strategy of this coordinator compares priorities before versions (rule 16). */
 export interface Priority {
   /** A candidate with a higher value is better. 0 if no priority is set. */
   readonly value: number;
   /** When the priority ends (coordinator's wall clock), and the value after that; undefined if it never ends. */
   readonly end: { readonly at: MicroTime; readonly afterwards: number } | undefined;
-  /** The invalid priority annotation, as `name: "value"`; undefined if there is none (rule 16). */
+  /** If the coordinator ignores the priority annotation: the invalid annotation, as `name: "value"` (rule 16). */
   readonly unreadable: string | undefined;
 }
 
 export const NO_PRIORITY: Priority = { value: 0, end: undefined, unreadable: undefined };
 
-/** A LeaseCandidate of any served version, with the field names of the API. `undefined`: the field is not set. */
+/** A LeaseCandidate, in one form for all versions of the API. `undefined`: the field is not set or not valid. */
 export interface LeaseCandidate {
   readonly source: CandidateSource;
   readonly namespace: string;
@@ -45,7 +45,7 @@ export interface LeaseCandidate {
   readonly pingTime: MicroTime | undefined;
   /** The Pod in the candidate's ownerReferences. */
   readonly pod?: PodReference;
-  /** The name of the container in the candidate's Pod that runs the leading program, from our annotation (rule 17). */
+  /** Name of the leading program's container, from this project's annotation on the LeaseCandidate (rule 17). */
   readonly leadingContainer?: string;
 }
 
@@ -61,10 +61,10 @@ export interface Lease {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** If `''` or `undefined`, the Lease has no holder. A write of the strategy changes `undefined` to `''` (rule 7). */
+  /** `''` and `undefined`: no holder. The coordinator's write of the strategy changes `undefined` to `''` (rule 7). */
   readonly holderIdentity: string | undefined;
   readonly preferredHolder: string | undefined;
-  /** True if a coordinator of this project set `preferredHolder`: it owns the field, or the value is from a note. */
+  /** True if a coordinator of this project owns the field `preferredHolder`, or if the value is from a note. */
   readonly isPreferredHolderOurs: boolean;
   readonly strategy: string | undefined;
   /** A note counts only if the API field of the same name is not set (rule 14). */
@@ -76,29 +76,30 @@ export interface Lease {
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
+  // Field ownership (metadata.managedFields) shows which client wrote a field. A fence is not a real holder (rule 14).
   /** True if field ownership shows that a participant emptied the Lease. A participant empties only its own Lease. */
   readonly isReleasedByParticipant?: true;
-  /** True if `holderIdentity` and `acquireTime` have the same writer, according to field ownership. */
+  /** True if the Lease has a real holder, and one client wrote both `holderIdentity` and `acquireTime`. */
   readonly isAcquireTimeHolders?: true;
-  /** True if one writer, not a coordinator of this project, wrote `renewTime` and `acquireTime` (field ownership). */
+  /** True if one client, not a coordinator of this project, wrote `renewTime` and `acquireTime` of a real holder. */
   readonly isAcquireTimeRenewers?: true;
-  /** The name of the container in the holder's Pod that runs the leading program, from our annotation (rule 17). */
+  /** Name of the leading program's container, from this project's annotation on the Lease (rule 17). */
   readonly leadingContainer?: string;
   /** True if an annotation on the Lease asks for crash evidence about a plain elector (rule 17). */
   readonly asksForEvidence?: true;
-  /** True if our coordinator or the holder that last renewed wrote `leaseDurationSeconds` (field ownership). */
+  /** True if this project's coordinator, or the client that last renewed or released, wrote `leaseDurationSeconds`. */
   readonly isDurationHolders?: true;
-  /** True if a participant of this project wrote `renewTime`, according to field ownership. */
+  /** True if the Lease has a real holder, and a participant wrote `renewTime`. */
   readonly isRenewedByParticipant?: true;
-  /** True if a coordinator, of this project or built-in, wrote `renewTime` (field ownership): it is not a renewal. */
+  /** True if `renewTime` is from a grant to a real holder, by a coordinator of this project or the built-in. */
   readonly isRenewedByCoordinator?: true;
-  /** True if field ownership shows a grant by a coordinator of this project, without a later renewal (rule 12). */
+  /** True if field ownership shows an unrenewed grant by this project (rule 12), except for a fence or `isReturn`. */
   readonly isUnrenewedGrant?: true;
 }
 
 /** Settings of every election. The configuration has a default for each of them. */
 export interface ElectionSettings {
-  /** Maximum time for the answer to a ping, in milliseconds. */
+  /** Timeout of a ping, in milliseconds. The coordinator adds the server's time to confirm the ping (rule 9). */
   readonly electionDurationMs: number;
   /** Minimum leaseDurationSeconds of a grant. Also the assumed duration of a Lease that has none. */
   readonly leaseDurationSeconds: number;
@@ -108,16 +109,16 @@ export interface ElectionSettings {
   readonly isCrashEvidenceUsed?: boolean;
   /** How long a candidate is valid after its last renewal, in milliseconds. */
   readonly candidateValidityMs: number;
-  /** Time from a candidate's last renewal to the pings before its deletion, in milliseconds (rule 1). */
+  /** A candidate that has not renewed for this time, in milliseconds, is due for collection (rule 1). */
   readonly candidateGcAfterMs: number;
 }
 
-/** A time as in Kubernetes' MicroTime: whole microseconds since the Unix epoch, by the clock of its writer. */
+/** A wall-clock time of this or another machine: microseconds since 1970, the precision of Kubernetes' MicroTime. */
 export type MicroTime = bigint;
 
 export type { Instant };
 
-/** Both clocks at one moment. `monotonic` measures durations, `wall` is for timestamps that other programs read. */
+/** Both clocks at one moment. `monotonic` measures durations, `wall` is for timestamps that programs exchange. */
 export interface Now {
   readonly monotonic: Instant;
   readonly wall: MicroTime;
@@ -175,7 +176,7 @@ export const NODE_LEASES = 'kube-node-lease';
 const LONGEST_NAME = 253;
 const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
-/** Whether a Lease can have this name. It must be a DNS subdomain, but a LeaseCandidate's leaseName may be any text. */
+/** Whether a Lease can have this name: a DNS subdomain. In a native LeaseCandidate, leaseName may be other text. */
 export function isLeaseName(name: string): boolean {
   return name.length <= LONGEST_NAME && DNS_SUBDOMAIN.test(name);
 }

@@ -70,9 +70,9 @@ export function observeLease(
 interface SeenChange {
   readonly lease: Lease;
   readonly written: HolderRecord;
-  /** True if the Lease shows our last grant, or the first renewal that this process saw after it. */
+  /** True if the Lease names the holder of our last grant, and shows this grant or the first state seen after it. */
   readonly isOwnGrant: boolean;
-  /** When this process became the coordinator; Infinity if it is a standby. Set only if a list showed the change. */
+  /** When this process became the coordinator; Infinity while it is not. Set only if a list showed the change. */
   readonly coordinatingSince: Instant | undefined;
 }
 
@@ -87,7 +87,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   const isSeen = (grant: Grant | undefined): grant is Grant =>
     grant !== undefined && grant.holder === lease.holderIdentity && grant.renewTime === lease.renewTime;
-  // Consider earlier grants without an answer only if field ownership shows that the holder has not renewed the Lease.
+  // Consider supposed and lost grants only if field ownership shows that the holder has not renewed the Lease.
   const others = lease.isUnrenewedGrant
     ? [supposedGrant?.grant, ...lostGrants.map(({ grant }) => grant)]
     : [];
@@ -161,7 +161,7 @@ export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): L
   return loseGrant({ ...memory, grantOnItsWay: unseen, unrenewedGrant: undefined }, at);
 }
 
-/** Records a Lease without a holder: the holder released it, or another client emptied it. */
+/** Records a Lease without a holder: the holder released it, another client emptied it, or it never had a holder. */
 function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const { lease, written, coordinatingSince } = change;
   const { record } = memory;
@@ -218,7 +218,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   return { ...withUnknown(lost, at, at, leastMs), record: written };
 }
 
-/** Records a changed Lease that has a holder. */
+/** Records a new or changed Lease that has a holder. */
 function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const { lease, written, isOwnGrant } = change;
   const { unrenewedGrant, lapses, record: former } = memory;
@@ -266,7 +266,7 @@ function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord)
   return former.holder === record.holder ? former.isNumberShared === true : true;
 }
 
-/** Adds an unknown holder, which may still lead, if leaseTransitions counts more holders than this process saw. */
+/** Adds an unknown holder if leaseTransitions has grown more than expected: this process may have missed a holder. */
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
   const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;
@@ -337,8 +337,8 @@ function recordOf(
 }
 
 /**
- * Returns the longest observed time between two renewals, and a time after which the holder acquired the Lease (rule
- * 17).
+ * Returns the longest observed time between two renewals, and when this process saw the holder acquire the Lease (rule
+ * 17). If a list showed the new holder, the second value is the time of the previous record.
  */
 function termOf(
   lease: Lease,
@@ -358,7 +358,7 @@ function termOf(
   return { renewedEveryMs, acquiredAfter: former.acquiredAfter };
 }
 
-/** Detects that preferredHolder or strategy was removed or changed, for example by a plain elector (rule 7). */
+/** Detects that our preferredHolder or strategy was removed or changed, for example by a plain elector (rule 7). */
 function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { written, record } = memory;
   const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;

@@ -33,8 +33,8 @@ function outcomeIn(found: Tally): Outcome {
 
 /**
  * Returns the candidates in `absent` whose answers could still change the outcome among `present` (rule 6). A candidate
- * that is only equal to the leader does not change the outcome. Tests each candidate alone, then all of them together:
- * several ordered lists may form a cycle that no single list causes.
+ * that is only equal to the leader does not change the outcome. Tests each candidate alone. If none is decisive, tests
+ * all of them together: several ordered lists may form a cycle that no single list causes.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],
@@ -57,7 +57,7 @@ export function decisiveAmong(
 /** Maximum number of lists that one strategyTest reads in total. After that, each untested list counts as decisive. */
 const MAX_LISTS_TRIED = 50_000;
 
-/** Returns a function that tests whether a candidate would change the strategy or the conflict of `known`. */
+/** Returns a function that tests whether a candidate could change the strategy or the conflict of `known`. */
 function strategyTest(
   { lists, firsts, highest, named }: Tally,
   known: readonly LeaseCandidate[],
@@ -110,7 +110,7 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
   return compare(candidate, leader) < 0;
 }
 
-/** True if both outcomes have the same strategy and equally good leaders, or no leader for the same reason. */
+/** True if both outcomes have the same kind, the same strategies and, if they have leaders, equally good leaders. */
 export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   if (a.kind === 'none') return b.kind === 'none';
   if (a.kind === 'conflict') return b.kind === 'conflict' && a.strategies.join() === b.strategies.join();
@@ -120,8 +120,8 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
 }
 
 /**
- * Maximum number of different strategies that a tally remembers. More strategies would not change the outcome: two
- * already conflict.
+ * After this many conflicting strategies, a tally ignores further ones. They would not change the outcome: two
+ * strategies already conflict.
  */
 const MAX_AT_ODDS = 1000;
 
@@ -130,8 +130,8 @@ const FEW = 8;
 
 /**
  * Returns the candidates that matter: those that decide the strategy, the best one by each strategy, and the incumbent.
- * The others do not change the outcome, even if more candidates are added later. So a decision compares all candidates
- * only once, and then only these few.
+ * The others do not change the outcome, even if more candidates are added later. So later comparisons in a decision can
+ * omit the others.
  */
 export function essentials(
   candidates: readonly LeaseCandidate[],
@@ -204,9 +204,9 @@ export type StrategyResolution =
 export const MAX_LISTS = 1000;
 
 /**
- * Returns the strategy of an election among `candidates`. Their order does not matter. Ordered lists (v1alpha1) are
- * merged. Without such lists (v1beta1, v1alpha2), the candidates with the highest valid binaryVersion select the
- * strategy. A candidate without a strategy has no influence.
+ * Returns the strategy of an election among `candidates`, or why there is none. The order of `candidates` does not
+ * matter. If some have ordered lists (v1alpha1), only these lists decide. Otherwise (v1beta1, v1alpha2), the candidates
+ * with the highest valid binaryVersion select the strategy. A candidate without a strategy has no influence.
  */
 export function resolveStrategy(candidates: readonly LeaseCandidate[]): StrategyResolution {
   return agreementIn(tally(candidates));

@@ -53,7 +53,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   return { ...known, memory };
 }
 
-/** Records a successful action. `answer`: the Lease in the server's answer. */
+/** Records a successful action, or a ping that the server refused for good. `answer`: the Lease in the answer. */
 export function recordSuccess<K extends Known>(
   known: K,
   action: Action,
@@ -81,11 +81,12 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
   if (action.kind === 'DeleteCandidate') {
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
   }
-  // The watch shows all updates, but may miss a Lease that was created, taken up and deleted: remember this grant.
+  // After an update of a known Lease, the watch or a list shows a change. But they may miss a Lease that was created,
+  // taken up and deleted: remember this grant.
   if (action.kind === 'CreateLease') return { ...known, memory: loseGrant(known.memory, at) };
   if (action.kind !== 'PingCandidate') return known;
   let { memory } = known;
-  // A round whose ping was not sent has asked nobody: do not lengthen the pause before the next round.
+  // The candidate may not have got the ping of this round. So make the pause before the next round short (rule 3).
   if (action.purpose === 'revival') memory = { ...memory, rounds: { count: 1, lastAt: sentAt } };
   return observing({ ...known, memory }, action, (observation) => recordPingNotSent(observation, sentAt));
 }

@@ -4,7 +4,7 @@ import { GROUP, type LeaseCandidate } from './model.ts';
 /** A total order of candidates, best first. CONTRIBUTING.md lists what a new strategy needs. */
 export interface Strategy {
   isElectable(candidate: LeaseCandidate): boolean;
-  /** Negative if `a` is the better leader. Both must be electable. Never 0 for two candidates of one Lease. */
+  /** Negative if `a` is the better leader. Both must be electable. Never 0 if their names differ. */
   compare(a: LeaseCandidate, b: LeaseCandidate): number;
   /** Compares without age and name: no election waits for a candidate that is better only by age or name (rule 6). */
   compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
@@ -21,7 +21,7 @@ export interface StrategyParts {
   readonly isElectable: Strategy['isElectable'];
   /** A leader yields to a candidate that is better by these criteria. Priority always comes before them. */
   readonly preempting?: readonly Criterion[];
-  /** Further criteria for a vacant Lease. An election waits for candidates that are better by these criteria. */
+  /** Further criteria. No leader yields because of them. An election waits for candidates that are better by them. */
   readonly choosing?: readonly Criterion[];
 }
 
@@ -29,11 +29,11 @@ export interface StrategyParts {
 const priority: Criterion = ['LowerPriority', (a, b) => b.priority.value - a.priority.value];
 const ageAndName: readonly Criterion[] = [
   ['CreatedLater', (a, b) => compareCreation(a, b)],
-  // Names are unique among a Lease's candidates, so the order is total.
+  // Names are unique among the candidates of an election (rule 13), so the order is total.
   ['LaterName', (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)],
 ];
 
-/** Creates a strategy. `comparePreemption` has the fewest criteria, `compareMerit` adds some, and `compare` has all. */
+/** Creates a strategy. `comparePreemption` has the fewest criteria, `compareMerit` may add some, `compare` has all. */
 export function createStrategy({ isElectable, preempting = [], choosing = [] }: StrategyParts): Strategy {
   const evicting = [priority, ...preempting];
   const awaited = [...evicting, ...choosing];
@@ -75,7 +75,7 @@ function compareCreation(a: LeaseCandidate, b: LeaseCandidate): number {
   return left < right ? -1 : 1;
 }
 
-/** Kubernetes' own strategy: the old version leads until its last replica is gone. */
+/** Kubernetes' own strategy: among equal priorities, the old version leads until its last replica is gone. */
 export const oldestEmulationVersion = createStrategy({
   isElectable: (candidate) =>
     versionOf(candidate, 'binary') !== undefined && versionOf(candidate, 'emulation') !== undefined,
@@ -108,7 +108,7 @@ export const strategies: ReadonlyMap<string, Strategy> = new Map([
 
 type Which = 'binary' | 'emulation';
 
-/** A cache of the few versions in a cluster. Without it, parsing would be the main cost of a decision. */
+/** A cache of parsed versions: parsing is slow, and a cluster usually has only a few different versions. */
 const known = new Map<string, SemVer | undefined>();
 const MAX_KNOWN = 1000;
 const LONGEST_KNOWN = 100;
@@ -123,7 +123,7 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
   return version;
 }
 
-/** A second cache, for candidates with a version that is invalid, too long for `known`, or no longer in `known`. */
+/** A second cache, for candidates with a version that is missing or invalid, or that `known` does not contain. */
 const own = new WeakMap<LeaseCandidate, Readonly<Record<Which, SemVer | undefined>>>();
 
 /** Returns the binaryVersion or emulationVersion of a candidate; undefined if it is missing or invalid (rule 5). */
@@ -140,8 +140,8 @@ export function versionOf(candidate: LeaseCandidate, which: Which): SemVer | und
 }
 
 /**
- * Sorts the items, and returns at most `most` of them, the first ones. The sort is stable, and takes little more than
- * one pass.
+ * Returns the `most` items that `compare` puts first, in sorted order; all items if there are fewer. The sort is
+ * stable. If `most` is small, it usually takes little more than one pass.
  */
 export function firstOf<T>(items: Iterable<T>, most: number, compare: (a: T, b: T) => number): readonly T[] {
   const found: T[] = [];
@@ -149,7 +149,7 @@ export function firstOf<T>(items: Iterable<T>, most: number, compare: (a: T, b: 
   for (const item of items) {
     if (last !== undefined && compare(item, last) >= 0) continue;
     found.push(item);
-    // Sort only sometimes: keeping the list sorted would move all entries for each insertion.
+    // Sort only sometimes: keeping the list sorted would move many entries for each insertion.
     if (found.length < 2 * most) continue;
     found.sort(compare).length = most;
     last = found.at(-1);

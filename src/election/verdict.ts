@@ -17,19 +17,19 @@ export interface Verdict {
   readonly conflict?: string;
 }
 
-/** True while our ping to the candidate is unanswered and the deadline for the answer has not passed. */
+/** True while the last ping to the candidate has no answer, and the deadline for the answer has not passed. */
 export function isPingPending(view: View, { observation: { ping } }: Standing): boolean {
   return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }
 
-/** Returns the deadline of each unanswered ping to one of `standings`. */
+/** Returns the deadline of each ping to `standings` that has no answer yet. The deadline may have passed. */
 export function answersDueAt(view: View, standings: readonly Standing[]): readonly Instant[] {
   return standings.flatMap(({ observation: { ping } }) =>
     ping && ping.ackedAt === undefined ? ackDueAt(ping, view.input.settings) : [],
   );
 }
 
-/** Returns the earliest deadline of an awaited answer; Infinity if none is awaited. */
+/** Returns the earliest deadline for the answer of an `Awaiting` candidate; Infinity if there is no such deadline. */
 export function ackDeadline(view: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { state, observation } of view.standings) {
@@ -39,7 +39,7 @@ export function ackDeadline(view: View): Instant {
   return first;
 }
 
-/** Returns when the next candidate, except the holder, stops counting as alive; Infinity if none is alive. */
+/** Returns when the next candidate stops counting as alive; Infinity if none is alive. Ignores a valid holder. */
 export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { isAlive, isHolder, observation } of standings) {
@@ -48,7 +48,7 @@ export function livenessExpiry({ standings, input: { memory, settings } }: View)
   return first;
 }
 
-/** Returns when the next held-back candidate takes part again; Infinity if none is held back. */
+/** Returns when the next candidate leaves the state `Withdrawn` or `Lapsed`; Infinity if none is in these states. */
 export function reinstatementTime({ standings, input, at }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { state, candidate } of standings) {
@@ -68,15 +68,15 @@ export function priorityEnd({ standings, now, at }: View): Instant {
   return first;
 }
 
-/** Returns the last reported conflict if its parties are still the same; undefined otherwise. */
+/** Returns the last reported conflict if {@link conflictParties} still returns the same; undefined otherwise. */
 export function knownConflict(view: View): string | undefined {
   const { conflict } = view.input.memory;
   return conflict !== undefined && conflict === conflictParties(view) ? conflict : undefined;
 }
 
 /**
- * Identifies the parties of a conflict and their strategies by sums of hashes. Sums do not depend on the order of the
- * candidates, and sorting thousands of candidates would be too slow.
+ * Identifies all candidates that may take part in the election, their binaryVersions and their strategies, by sums of
+ * hashes. Sums do not depend on the order of the candidates, and sorting thousands of candidates would be too slow.
  */
 export function conflictParties(view: View): string {
   const candidates = possibleCandidates(view);
@@ -91,7 +91,7 @@ export function conflictParties(view: View): string {
   return `${candidates.length} ${sum} ${otherSum}`;
 }
 
-// Start and prime of the hash FNV-1a, and a multiplier for a second, independent sum.
+// Start and prime of the hash FNV-1a, and a multiplier for the second sum.
 const START = 0x811c9dc5;
 const PRIME = 0x01000193;
 const OTHER_PRIME = 0x85ebca6b;

@@ -58,7 +58,7 @@ export interface View<T extends Tenure = Tenure> {
   readonly at: Instant;
   readonly tenure: T;
   readonly standings: readonly Standing[];
-  /** The standings of twins. Twins take no part, but the coordinator pings and collects them (rule 13). */
+  /** The standings of `input.twins`. They take no part, but the coordinator pings and collects them (rule 13). */
   readonly twins: readonly Standing[];
   /** A subset of the live candidates. An election among this subset has the same outcome as one among all of them. */
   readonly live: readonly LeaseCandidate[];
@@ -120,7 +120,7 @@ export type Tenure =
       readonly endedAt?: Instant;
     };
 
-/** The pings to successors start at most this long before an expiry, in ms. Enough for three waves (rule 6). */
+/** Without crash evidence, pings start at most this long before an expiry, in ms. Enough for three waves (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
 /** Returns whether the Lease is held or vacant at `at`, according to what this process has seen. */
@@ -159,7 +159,7 @@ function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
   return { ...input, memory: { ...memory, withdrawals } };
 }
 
-/** Returns what crash evidence shows about the holder (rule 17); undefined if it is off, or the Lease is unknown. */
+/** Returns what crash evidence shows about the holder; undefined if rule 17 is off, or if there is no Lease. */
 export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   const { lease, memory, candidates, holderPods: possible = { pods: [] }, settings } = input;
   if (!settings.isCrashEvidenceUsed || !lease || !memory.record) return undefined;
@@ -239,7 +239,7 @@ function stateOf(
   at: Instant,
 ): CandidateState {
   const { settings } = input;
-  // A candidate with the fence's name takes no part: on a Lease, it would look like the fence.
+  // A candidate with the fence's name takes no part: as the holder, it would look like the fence.
   if (candidate.isDeleting || candidate.name === FENCE) return 'Deleting';
   // A valid holder needs no answer to a ping. If it has crashed, the Lease expires.
   if (isHolder) return 'Live';

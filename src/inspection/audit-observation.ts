@@ -33,8 +33,8 @@ export interface WatchedLease {
 }
 
 /**
- * The renewals that this process has seen, on its monotonic clock. The count and the intervals omit the first renewal
- * after an acquisition: the holder writes this renewal at once, not after the usual interval.
+ * The renewals that this process has seen. If renewTime equals acquireTime, the holder has just acquired the Lease. The
+ * count and the intervals omit the next renewal: the holder writes it at once, not after the usual interval.
  */
 interface SeenRenewals {
   readonly count: number;
@@ -43,14 +43,14 @@ interface SeenRenewals {
   readonly lastAt: Instant;
   /** The longest wait for a renewal, in milliseconds. Does not include the time since the last renewal. */
   readonly longestMs: number;
-  /** The difference between the last two renewTimes that the holder has written, in milliseconds; 0 if not known. */
+  /** The difference between the last two renewTimes in the Lease, in milliseconds; 0 if not known. */
   readonly stampedMs: number;
 }
 
 /** A part of the cluster that the audit could not read completely. */
 export interface UnreadPart {
   readonly what: 'pods' | 'leasecandidates' | 'renewals';
-  /** The server's answer, such as `403 Forbidden`, or another error. */
+  /** The server's answer, such as `403 Forbidden`, another error, or how the watch ended. */
   readonly why: string;
   /** The missing permission, such as `list pods`; undefined if the cause is not a missing permission. */
   readonly grant: string | undefined;
@@ -84,8 +84,9 @@ const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
 const STALL_MS = 2 * 3_600_000;
 
 /**
- * Watches Leases for some time. Lists LeaseCandidates and Pods only afterwards, so that they match the last holders.
- * If the server refuses one of these two lists, or the watch fails, `unread` says so. Rejects with all other errors.
+ * Lists and watches Leases. Lists Pods and LeaseCandidates only afterwards, so that they match the holders at the end
+ * of the watch. If the server answers 403 or 404 to a list of Pods or LeaseCandidates, or if the watch fails or is
+ * closed by the server, `unread` says so. Rejects with all other errors.
  */
 export async function observeForAudit(request: AuditRequest): Promise<AuditObservation> {
   const { client, namespace } = request;
@@ -127,7 +128,7 @@ async function watchLeases(request: AuditRequest): Promise<Omit<AuditObservation
   return { leases: [...leases.values()], heartbeats, unread, now, watchedMs };
 }
 
-/** Updates `leases` until the time is over or the signal aborts. If the watch fails, stops early and returns why. */
+/** Updates `leases` for `watchMs`, or until the signal aborts. If the watch ends before that, returns why. */
 async function followLeases(
   { client, clock, namespace, watchMs, signal }: AuditRequest,
   leases: Map<string, WatchedLease>,

@@ -16,14 +16,14 @@ import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
 
-/** The audit examines at most this number of words of an identity. The words are separated by hyphens. */
+/** Maximum number of words in a host that `podNamesIn` uses, to limit the look-ups. Hyphens separate the words. */
 const MAX_WORDS = 32;
 
 export interface AuditedPod extends Pod {
   readonly createdAt: MicroTime | undefined;
   /** The name of the Pod's node; empty if the Pod is not scheduled. */
   readonly node: string;
-  /** Whether all containers of the Pod have ended for good, for example after an eviction. */
+  /** Whether the Pod's phase says that all containers have ended for good, for example after an eviction. */
   readonly hasEnded: boolean;
   /** The workload that the Pod is a replica of, such as `Deployment web`; undefined if there is none. */
   readonly workload: string | undefined;
@@ -65,8 +65,8 @@ export class PodIndex {
   }
 
   /**
-   * Returns the Pod with this hostname in the namespace. Without such a Pod, returns the only Pod with this hostname in
-   * other namespaces; undefined if there is none or more than one.
+   * Returns the first Pod with this hostname in the namespace. Without such a Pod, returns the only Pod with this
+   * hostname in other namespaces; undefined if there is none or more than one.
    */
   withHostname(hostname: string, namespace: string): AuditedPod | undefined {
     const pods = this.sharing(hostname).filter((pod) => pod.hostname === hostname);
@@ -84,7 +84,7 @@ export class PodIndex {
     return pods.filter((pod) => pod.namespace === namespace && isSameHost(pod.node, hostname));
   }
 
-  /** Returns the number of other replicas of the Pod's workload; undefined if the Pod belongs to no workload. */
+  /** Returns how many other replicas of the Pod's workload have not ended; undefined if the Pod has no `workload`. */
   replicasBeside(pod: AuditedPod): number | undefined {
     if (pod.workload === undefined) return undefined;
     const replicas = this.#byWorkload.get(workloadKey(pod)) ?? [];
@@ -93,12 +93,13 @@ export class PodIndex {
 }
 
 /**
- * How the audit identified the Pod of a holder, most certain first. `owner` and `uid` also identify a deleted Pod.
+ * How the audit identified the Pod of a holder, most certain first. `owner` also identifies a deleted Pod. `uid`
+ * may do so, too, if a later Pod has the same name.
  * - `owner`: the ownerReference of the holder's LeaseCandidate contains the uid of the Pod.
  * - `uid`: the holder's identity contains the Pod's name and the first 8 characters of the Pod's uid.
- * - `name`: the identity contains the Pod's hostname. The Pod is not younger than the Lease's acquireTime.
- * - `node`: the identity contains the name of a node. `pod` is set only if exactly one Pod on this node matches the
- *   name of the Lease, by its own name or the name of a container.
+ * - `name`: the identity contains the Pod's hostname. The Pod was not created later than 2 s after acquireTime.
+ * - `node`: the identity contains the hostname of a node. On this node, Pods of the Lease's namespace use the host
+ *   network. `pod` is set only if exactly one of them matches the Lease (see `bindByNode`).
  * - `none`: the audit found no Pod.
  * - `unknown`: the audit could not list Pods.
  */
@@ -109,7 +110,7 @@ export interface HolderBinding {
   readonly pod: AuditedPod | undefined;
   /** The container of the leading program; undefined if that container is not known. */
   readonly container?: string | undefined;
-  /** Completes the sentence `Its Pod ...` if the Pod is gone or has ended; otherwise undefined. */
+  /** Completes the sentence `Its Pod ...` if the Pod is known to be gone or to have ended; otherwise undefined. */
   readonly gone?: string | undefined;
 }
 
@@ -125,7 +126,7 @@ export function bindHolder(holding: HolderFacts, pods: PodIndex | undefined): Ho
   return { ...binding, container, gone: pod.hasEnded ? `${pod.name} has ended` : undefined };
 }
 
-/** The form of a participant's identity: `<Pod name>-<first 8 characters of the Pod's uid>` (rule 15). */
+/** The default identity of a participant that knows its Pod: `<name>-<first 8 characters of the uid>` (rule 15). */
 const PARTICIPANT_IDENTITY = /^(?<name>.+)-(?<uid>[0-9a-f]{8})$/;
 
 function bindByUid({ lease, candidate }: HolderFacts, pods: PodIndex): HolderBinding | undefined {
@@ -154,9 +155,9 @@ function bindByName({ lease }: HolderFacts, pods: PodIndex): HolderBinding | und
 }
 
 /**
- * Finds the Pod of a holder on the host network. The identity of such a holder contains only the hostname of the node.
- * Therefore, the function compares the Lease's name with the names of the node's Pods, and of their containers. For the
- * lock of the coordinators, it looks for `kube-apiserver` instead.
+ * Finds the Pod of a holder on the host network. The identity of such a holder contains the hostname of the node, not
+ * of the Pod. Therefore, the function compares the Lease's name with the names of the Pods on the node's host network,
+ * and of their containers. For the lock of the coordinators, it looks for `kube-apiserver` instead.
  */
 function bindByNode({ lease }: HolderFacts, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);
@@ -183,7 +184,7 @@ function replaced(sureness: Sureness, name: string): HolderBinding {
   return { sureness, pod: undefined, gone: `${name} is gone: a later Pod has its name` };
 }
 
-/** Returns the part of an identity before the first `_`. Ignores the prefix of this project's coordinators. */
+/** Removes the prefix of this project's coordinators from an identity. Returns the rest up to the first `_`. */
 function hostIn(identity: string): string {
   const own = identity.startsWith(IDENTITY_PREFIX) ? identity.slice(IDENTITY_PREFIX.length) : identity;
   return own.split('_', 1)[0] ?? own;
@@ -210,7 +211,7 @@ function firstLabel(hostname: string): string {
 
 /**
  * Returns the controller in a Pod's ownerReferences; undefined without a controller, or if it is a Node or a Job. For a
- * ReplicaSet, returns its Deployment, because in a rolling update the replicas belong to several ReplicaSets.
+ * ReplicaSet, returns the Deployment that its name suggests: one Deployment may have replicas in several ReplicaSets.
  */
 function workloadOf(owners: unknown): string | undefined {
   const all = Array.isArray(owners) ? owners.filter(isJsonObject) : [];

@@ -17,10 +17,10 @@ import { compareKeys } from './elections.ts';
 import type { Finding } from './findings.ts';
 
 /**
- * The kind of elector that a holder uses.
+ * The kind of elector that a holder uses: the first of these that applies.
+ * - `coordinator`: the Lease is the coordinators' lock in kube-system.
  * - `participant`: a participant of this project, as the field manager of `renewTime` shows.
  * - `coordinated`: the holder has a LeaseCandidate, or the Lease names a strategy.
- * - `coordinator`: the holder is a coordinator, and the Lease is the coordinators' lock.
  * - `plain`: any other elector.
  */
 export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
@@ -31,7 +31,7 @@ export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
  * - `expired`: the holder has not renewed the Lease within this duration.
  * - `free`: the Lease has no holder, or its fence has expired.
  * - `fenced`: the coordinator has written a fence in place of the holder (rule 14).
- * - `untimed`: the Lease has a holder, but no `renewTime` or `leaseDurationSeconds`, so its expiry is unknown.
+ * - `untimed`: the Lease has a holder, but `renewTime` or `leaseDurationSeconds` is missing: the expiry is unknown.
  */
 type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
 
@@ -123,7 +123,7 @@ export interface LeaseAudit {
   readonly elector: Elector | undefined;
   readonly durationSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
-  /** The interval between renewals; undefined if the audit observed no renewals. */
+  /** The mean interval between renewals; undefined if not known. */
   readonly renewsEverySeconds: number | undefined;
   /** The time without a leader if the holder crashes; undefined if the Lease is not held. */
   readonly crashCostsSeconds: number | undefined;
@@ -140,10 +140,10 @@ export interface LeaseAudit {
 
 export type Audit = ReturnType<typeof auditOf>;
 
-/** The assumed retry period, in seconds, of an elector whose renewals were not seen: client-go's default. */
+/** The assumed interval between renewals, in seconds, if it is not known: client-go's default retry period. */
 const DEFAULT_RETRY_SECONDS = 2;
 const SLOW_FAILOVER_SECONDS = 30;
-/** Share of the Lease's duration after which a renewal is late. By default, client-go allows 10 s for a 15 s Lease. */
+/** Share of the Lease's duration after which a renewal is late. client-go's default renew deadline is 10 s of 15 s. */
 const LATE_SHARE = 2 / 3;
 /** Time without a renewal, in seconds, after which the finding `LeftOver` is possible. */
 const LEFT_OVER_SECONDS = 3600;
@@ -231,8 +231,8 @@ function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | und
 }
 
 /**
- * Returns the mean interval between renewals, in seconds; undefined if no renewal was observed. If only one renewal was
- * observed, returns the difference between the last two renewTimes.
+ * Returns the mean interval between renewals, in seconds; undefined if not known. If only one renewal was counted,
+ * returns the difference between the last two renewTimes.
  */
 function intervalOf({ renewals }: WatchedLease): number | undefined {
   const { count, firstAt, lastAt, stampedMs } = renewals;
@@ -247,8 +247,9 @@ function electorOf({ lease, candidate }: HolderFacts): Elector {
 }
 
 /**
- * Returns the seconds without a leader after a crash: until the Lease expires, and then until a standby polls the
- * Lease. Assumes that a standby polls as often as the holder renews. Participants do not poll: they watch the Lease.
+ * Returns the seconds without a leader if the holder crashes just after a renewal: until the Lease expires, and then
+ * until a standby polls the Lease. Assumes that a standby polls as often as the holder renews. Participants watch the
+ * Lease and do not poll.
  */
 function crashCosts(elector?: Elector, durationSeconds = 0, everySeconds = DEFAULT_RETRY_SECONDS): number {
   return durationSeconds + (elector === 'participant' ? 0 : everySeconds);
@@ -340,7 +341,7 @@ function rankOf(finding: AuditFindingName | undefined): number {
   return finding === undefined ? ORDER.length : ORDER.indexOf(finding);
 }
 
-/** Orders Leases by their most severe finding, then by the time without a leader after a crash, then by name. */
+/** Orders Leases by their most severe finding, by crashCostsSeconds (greatest first), by namespace and by name. */
 function compareHurt(a: LeaseAudit, b: LeaseAudit): number {
   return (
     rankOf(a.findings[0]?.finding) - rankOf(b.findings[0]?.finding) ||

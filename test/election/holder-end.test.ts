@@ -9,6 +9,7 @@ import {
   type PodContainer,
 } from '../../src/election/holder-binding.ts';
 import type { HolderEnd } from '../../src/election/holder-end.ts';
+import { expiryOf } from '../../src/election/lease-memory.ts';
 import type { Instant, Lease, LeaseCandidate } from '../../src/election/model.ts';
 import { recordSending } from '../../src/election/record-action.ts';
 import { holderEndIn, surveyTenure } from '../../src/election/view.ts';
@@ -149,6 +150,19 @@ describe('the end of a holder is proven (rule 17)', () => {
       .sees(makeLease('a').lasting(15), 0)
       .sees(makeLease('a').lasting(15).renewedAt(4000).with({ resourceVersion: '2' }), 4000);
     expect(endIn(input, seenEnded(4100))).toMatchObject({ kind: 'ends', at: 6100 });
+  });
+
+  test('no earlier than its Lease expires, if only one renewal was seen and the container is only the default one', () => {
+    // The first list shows a Lease of 5 s. Another client may have shortened it, so the holder may lead for 15 s.
+    const input = makeInput()
+      .settings({ isCrashEvidenceUsed: true })
+      .candidates(makeCandidate('a').with({ pod: POD }).seenAt(0))
+      .sees(makeLease('a').lasting(5).renewedAt(1000).with({ resourceVersion: '2' }), 1000, true);
+    const change = { defaultContainer: 'main', containers: [running, { ...running, name: 'other' }] };
+    const seen = input.with(podsOf(seenEnded(1500, endedAt(1500), change))).build();
+    expect(expiryOf(seen.memory)).toBe(16_000);
+    expect(holderEndIn(seen)).toMatchObject({ kind: 'ends', at: 16_000 });
+    expect(surveyTenure(seen, 15_999)).toMatchObject({ kind: 'held' });
   });
 
   test('by the earlier run, when the container runs again', () => {
