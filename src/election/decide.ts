@@ -76,6 +76,7 @@ export function toDecision(
   for (const twin of view.twins) {
     const ping = actions.find((one) => one.kind === 'PingCandidate' && one.name === twin.candidate.name);
     if (ping?.kind !== 'PingCandidate' || isPingPending(view, twin) || twin.state === 'Deleting') continue;
+    if (written.has(twin.candidate.uid)) continue;
     written.add(twin.candidate.uid);
     actions.push(pingTo(view, twin, ping.purpose));
   }

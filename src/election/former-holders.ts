@@ -85,8 +85,8 @@ export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: 
  */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
-  const isOurs = unrenewedGrant !== undefined || grantOnItsWay?.holder === lease.holderIdentity;
-  if (isOurs || lease.isUnrenewedGrant || lease.renewTime === undefined) return memory;
+  const isOurs = grantOnItsWay !== undefined && grantOnItsWay.holder === lease.holderIdentity;
+  if (unrenewedGrant || isOurs || lease.isUnrenewedGrant || lease.renewTime === undefined) return memory;
   const isReleased = !lease.holderIdentity && hasReleaseDuration(lease);
   return isReleased && at >= matterUntil(memory.beliefs) ? memory : withUnknown(memory, at, at);
 }
@@ -140,7 +140,8 @@ export function loseGrant(memory: LeaseMemory, at: Instant, gapMs = LONGEST_GAP_
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
   const next = loseGrant(memory, at, 0);
-  const lost = new Map(next.lostGrants.map((one) => [one.grant.holder, one]));
+  // Copy each grant: withoutGrant() would remove the only grant to its holder if its own refusal arrived after all.
+  const lost = new Map(next.lostGrants.map((one) => [one.grant.holder, { ...one, grant: { ...one.grant } }]));
   return {
     ...next,
     // Normally, no refusal of these grants can arrive any more, so keep only the last grant to each holder.

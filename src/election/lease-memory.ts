@@ -223,8 +223,9 @@ export function recordGrantAnswered(
   if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
   const { unrenewedGrant } = memory;
   // Usually, the watch has already shown the grant or a later state. In a later state, the holder may have renewed.
-  const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
-  return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
+  const isOther = unrenewedGrant?.holder !== grant.holder || unrenewedGrant.renewTime !== grant.renewTime;
+  const isKept = isOther || unrenewedGrant.resourceVersion === resourceVersion;
+  return { ...memory, decidedAt: at, unrenewedGrant: isKept ? unrenewedGrant : undefined };
 }
 
 /**

@@ -51,7 +51,8 @@ export function observeLease(
   const isMadeAnew = memory.record !== undefined && memory.record.leaseUid !== lease.uid;
   const before = isMadeAnew ? observeNewcomer(memory, lease, at) : memory;
   const recognized = recognizeGrant(before, lease, at);
-  const isOwnGrant = recognized.unrenewedGrant?.holder === lease.holderIdentity;
+  const { unrenewedGrant } = recognized;
+  const isOwnGrant = unrenewedGrant !== undefined && unrenewedGrant.holder === lease.holderIdentity;
   const told = noticeNote(noticeWipedFields(noticeRenewal(recognized, lease, at), lease, at), lease, at);
   const { record } = told;
   const holder = lease.holderIdentity ?? '';
@@ -134,16 +135,16 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boole
 /**
  * Adds the holder of an unseen Lease to the beliefs: the server's answer to a creation has shown that a Lease exists,
  * but the watch has not shown it. If the Lease has been deleted since, its holder may have renewed it before. If not,
- * its holder may renew it, unseen, until the next list. The holder is known only if our grant created the Lease.
+ * its holder may renew it, unseen, until the next list. The holder is known only if the server confirmed our grant.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants, beliefs } = memory;
   const unseenUntil = at + LONGEST_GAP_MS;
-  if (!unrenewedGrant && lostGrants.length === 0) return withUnknown(memory, at, unseenUntil);
-  const unrenewed = unrenewedGrant && beliefBy(memory, unrenewedGrant, at, unseenUntil);
+  const next = unrenewedGrant
+    ? { ...memory, beliefs: withMore(beliefs, beliefBy(memory, unrenewedGrant, at, unseenUntil)) }
+    : withUnknown(memory, at, unseenUntil);
   return {
-    ...memory,
-    beliefs: unrenewed ? withMore(beliefs, unrenewed) : beliefs,
+    ...next,
     unrenewedGrant: undefined,
     lostGrants: lostGrants.map(({ grant }) => supposed(memory, grant, at, unseenUntil)),
   };
@@ -166,7 +167,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const { lease, written, coordinatingSince } = change;
   const { record } = memory;
   const { since: at } = written;
-  const next = { ...supposeGrants(memory, undefined, at), record: written };
+  const next = { ...supposeGrants(memory, undefined, at), record: written, unrenewedGrant: undefined };
   const isSameLease = record?.leaseUid === lease.uid;
   const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
   const isLikeRelease = isRenewed && hasReleaseDuration(lease);

@@ -22,12 +22,12 @@ import { type Clock, sleep } from '../support/clock.ts';
 
 export interface ObservedElection {
   readonly input: ElectionInput;
-  /** The Lease as the server sent it; undefined if the Lease does not exist. */
+  /** The Lease as the server sent it; undefined if the Lease does not exist, or if only `input` is needed. */
   readonly rawLease: KubernetesObject | undefined;
 }
 
 export interface ObservedElections {
-  /** The LeaseCandidate APIs that the server serves. If the server serves none, there are no candidates. */
+  /** The newest served version of each LeaseCandidate API; empty if the server serves no LeaseCandidates. */
   readonly candidateApis: readonly CandidateApiVersion[];
   /** The APIs whose candidates the user may not list. If this applies to all APIs, `observeElections` rejects. */
   readonly forbiddenApis: readonly CandidateApiVersion[];
@@ -55,7 +55,7 @@ export async function servedCandidateApis(client: KubernetesClient): Promise<rea
   return served.filter((apiVersion) => apiVersion !== undefined);
 }
 
-/** Reads all elections once. With `leaseName`, reads only the election of that Lease. The Lease need not exist. */
+/** Reads all elections once. With `leaseName`, returns only that Lease's election, even if there is no such Lease. */
 export async function observeElections(
   scope: ClusterScope & { readonly leaseName?: string },
 ): Promise<ObservedElections> {
@@ -88,7 +88,7 @@ export async function observeElections(
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
-/** Returns the error for a Lease without an election in its namespace. Names the namespaces that have one. */
+/** Returns the error for a missing election. If all namespaces can be read, names those that have this election. */
 export async function missingElection(leaseName: string, scope: ClusterScope): Promise<Error> {
   const text = `there is no Lease ${leaseName} in namespace ${scope.namespace}, and no candidate for it`;
   const everywhere = await observeElections({ ...scope, namespace: '' }).catch(() => undefined);
@@ -181,8 +181,9 @@ export async function listCandidates(
 const LOOK_PERIOD_MS = 500;
 
 /**
- * Yields all elections repeatedly until `signal` aborts. Yields for the first time after it has listed all Leases and
- * candidates. If a watch fails, calls `onError` and watches again.
+ * Yields all elections repeatedly until `signal` aborts, but only while all Leases and candidates are cached. Skips an
+ * API that the server does not serve or that the user may not list. Yields nothing while this applies to all APIs. If
+ * a watch fails, calls `onError` and watches again.
  */
 export async function* watchElections(
   request: ClusterScope & { readonly signal: AbortSignal; readonly onError: (error: unknown) => void },
@@ -201,7 +202,7 @@ export async function* watchElections(
       const key = leaseKey(lease.namespace, lease.name);
       if (type === 'deleted') rawLeases.delete(key);
       else rawLeases.set(key, raw);
-      if (initial) recordFirstLease(records, lease, now());
+      if (type !== 'deleted' && initial) recordFirstLease(records, lease, now());
       else records.seeLease(key, type === 'deleted' ? undefined : lease, now());
     },
   });
@@ -265,10 +266,10 @@ export function recordFirstCandidate(
   );
 }
 
-/** Tolerated difference between clocks, in ms. Delays of a slow network may look like a difference of this size. */
+/** Tolerated difference between clocks, in ms. A smaller difference hardly changes the ages in the output. */
 export const TOLERATED_SKEW_MS = 2000;
 
-/** The server's time minus this machine's, in ms. A range, because the server sends its time in whole seconds. */
+/** The server's time minus this machine's, in ms. A range: the server sends whole seconds, and a request takes time. */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;
@@ -276,7 +277,7 @@ export interface ServerAhead {
 
 /** This machine's clock. If it differs too much from the server's clock, `wallTime` follows the server's clock. */
 export interface ClusterClock extends Clock {
-  /** The difference between the clocks, measured at the server's last answer; undefined before the first answer. */
+  /** The difference between the clocks at the last answer with a valid Date header; undefined before the first one. */
   readonly serverAheadMs: ServerAhead | undefined;
   hear(heard: HeardDate): void;
 }
@@ -304,7 +305,7 @@ export function createClusterClock(clock: Clock): ClusterClock {
   };
 }
 
-/** Returns how far the server's clock is ahead; undefined if the difference is not known, or is tolerated. */
+/** Returns how far the server's clock is ahead (negative: behind); undefined if unknown, or if it may be tolerated. */
 export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: string } | undefined {
   if (ahead === undefined) return undefined;
   if (ahead.min <= TOLERATED_SKEW_MS && ahead.max >= -TOLERATED_SKEW_MS) return undefined;
@@ -327,7 +328,7 @@ export function compareKeys(a: LeaseKey, b: LeaseKey): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Returns the elections in `records`, and the elections in `asked` even if they have no records. */
+/** Returns the elections of all coordinated Leases in `records`, and in any case those of the Leases in `asked`. */
 function electionsIn(
   records: ElectionRecords,
   rawLeases: ReadonlyMap<LeaseKey, KubernetesObject>,

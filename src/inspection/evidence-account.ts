@@ -61,7 +61,7 @@ function isHolderSilent(input: ElectionInput, { monotonic: at }: Now): boolean {
   return tenure.kind === 'held' ? at >= tenure.lateAt : tenure.need === 'LeaseExpired';
 }
 
-/** Returns the Pod that owns the holder's candidate. Without an owner, returns the Pods with the holder's hostname. */
+/** Returns the owner Pod of the holder's candidate; without an owner, the readable Pods with the holder's hostname. */
 async function readPods(
   client: KubernetesClient,
   { namespace, lease, candidates }: ElectionInput,

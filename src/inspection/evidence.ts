@@ -24,8 +24,8 @@ const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /**
  * Examines a cluster without changing it: the creation of a Lease in `namespace` is only a dry run. If the user may not
- * read the elections of all namespaces, reads only those of `namespace`. Rejects with the errors of the client, but not
- * if the user lacks a permission.
+ * read the elections of all namespaces, reads only those of `namespace`. Rejects with the errors of the client. Does
+ * not reject if the user lacks a permission, or if the server refuses the dry run or does not tell the user's name.
  */
 export async function gatherEvidence(
   request: ClusterScope & { readonly clock: ClusterClock; readonly settings: DoctorSettings },
@@ -118,7 +118,7 @@ export function describeRight({ group, resource, verb, namespace, name }: Right)
   return `${verb} ${resource}${group === GROUP ? `.${group}` : ''}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }
 
-/** Which coordinator holds the lock: one of this project, the built-in or none. `unknown`: the lock is not readable. */
+/** Which coordinator holds the lock. `builtIn`: any foreign holder. `unknown`: the lock is not readable. */
 export type LockHolder =
   | { readonly kind: 'ours' | 'builtIn'; readonly holder: string; readonly renewedSecondsAgo: number }
   /** No coordinator holds the lock: it does not exist, has no holder or has expired. */
@@ -150,7 +150,7 @@ function neededFor(
   return missing.filter(({ group, resource }) => resource !== 'leasecandidates' || isServed(group));
 }
 
-/** Returns the user's name; empty if the server refuses this review, or does not have it (before Kubernetes 1.28). */
+/** Returns the user's name; empty if the server refuses SelfSubjectReviews, or lacks them (before Kubernetes 1.28). */
 async function whoAmI(client: KubernetesClient): Promise<string> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   try {

@@ -40,7 +40,7 @@ export const runbooks = [
 
 export type RunbookName = (typeof runbooks)[number];
 
-/** Returns the path of a runbook in this repository, as in the alert's `runbook_url`. */
+/** Returns the path of a runbook in this repository. By default, the alert's `runbook_url` ends with this path. */
 export function runbookPath(name: RunbookName): string {
   return `docs/runbooks/${name}.md`;
 }
@@ -142,12 +142,12 @@ function checkGate({ trial }: Evidence): Finding {
   );
 }
 
-/** Checks which coordinator holds the lock, and whether other coordinators hold locks in other namespaces. */
+/** Checks the namespace and the holder of the lock, and whether coordinators hold locks in other namespaces. */
 function checkLock(evidence: Evidence): readonly Finding[] {
   return present([checkPlace(evidence), checkHolder(evidence), checkOthers(evidence)]);
 }
 
-/** Reports a lock that coordinators refuse (rule 10): outside kube-system if the server has native LeaseCandidates. */
+/** Reports a lock outside kube-system if the server has native LeaseCandidates: coordinators refuse it (rule 10). */
 function checkPlace({ lockNamespace, elections }: Evidence): Finding | undefined {
   const served = elections?.candidateApis.find((api) => sourceOf(api) === 'native');
   if (served === undefined || !isSeparateLock(lockNamespace)) return undefined;
@@ -278,7 +278,7 @@ function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[]
   return findings.length > 0 ? findings : [passed('No clock is off by more than 2 s.')];
 }
 
-/** Reports a renewTime only if it is ahead of the server's clock and of this machine's, as one clock may be slow. */
+/** Reports renewTimes that are ahead of this machine's clock and, if known, the server's: either clock may be slow. */
 function checkRenewTimes({ elections, now }: ObservedElections, ahead?: ServerAhead): Finding | undefined {
   const otherIsAheadMs = skewOf(ahead) === undefined ? ahead?.max : ahead && -ahead.min;
   const latest = now.wall + BigInt(Math.round((Math.max(0, otherIsAheadMs ?? 0) + TOLERATED_SKEW_MS) * 1000));

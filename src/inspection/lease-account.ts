@@ -11,7 +11,7 @@ import { assumeAnswers, describeStatus, type RankedCandidate, rank, verdictOn } 
 import { rehearse } from './rehearsal.ts';
 import { adviceOn, describeLoss, listed } from './wording.ts';
 
-/** The strategy of a Lease, the candidates that ask for it, and the clients that wrote it. */
+/** The strategy that the candidates agree on, the strategies that they ask for, and the strategy in the Lease. */
 export type StrategyAccount = ReturnType<typeof strategyOf>;
 
 export type LeaseAccount = ReturnType<typeof accountFor>;
@@ -49,7 +49,7 @@ export function accountFor(
 }
 
 function strategyOf({ outcome, standings }: Decision, onLease: string, writtenBy: readonly string[]) {
-  // The strategy that the candidates agree on; undefined if they conflict or name none.
+  // The strategy that the candidates agree on; undefined if they conflict, or if none of them has a vote (rule 4).
   const resolved = 'strategy' in outcome ? outcome.strategy : undefined;
   const parties = candidatesIn(standings, 'Live').map(({ name, preference }) => ({
     name,
@@ -57,11 +57,11 @@ function strategyOf({ outcome, standings }: Decision, onLease: string, writtenBy
   }));
   return {
     resolved,
-    // The candidates whose first choice is the resolved strategy, and those with another first choice.
+    // Of the candidates that may take part: those whose first choice is the resolved strategy, and all others.
     askedBy: parties.filter(({ asksFor }) => asksFor[0] === resolved).map(({ name }) => name),
     others: parties.filter(({ asksFor }) => asksFor[0] !== resolved),
     onLease,
-    // The field managers that wrote the strategy in the Lease.
+    // The field managers that own `spec.strategy`; empty if the strategy comes from a note (rule 14).
     writtenBy,
   };
 }

@@ -95,8 +95,8 @@ export function describeStatus(decision: Decision, view: View, rawLease?: Kubern
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
-  // The outlook keeps the holder unless the holder would have to yield (rule 5). But if the coordinator revises a
-  // grant, the best candidate gets the Lease, even if the holder would not have to yield.
+  // The outlook keeps the holder unless the holder would have to yield (rule 5). But the coordinator revises a grant
+  // even if the holder would not have to yield (rule 12). In this case, take the best candidate.
   const outcome = isBeingRevised(decision) ? decideOutcome(possible) : view.outlook;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
@@ -126,7 +126,7 @@ export function rank(supposed: Decision, { standings }: Decision, { input, at }:
   });
 }
 
-/** Returns a sentence that says who leads, and why. The first argument is the result of {@link assumeAnswers}. */
+/** Returns a text that says who leads, and why. The first argument is the result of {@link assumeAnswers}. */
 export function verdictOn({ outcome, standings }: Decision, decision: Decision): string {
   const { tenure, reason } = decision;
   const holder = tenure.kind === 'held' ? tenure.holder : undefined;
@@ -178,7 +178,7 @@ function waitingFor(decision: Decision, { outlook: outcome, tenure, at }: View):
   return grant ? `the coordinator to give it to ${grant.holder}` : waitsFor(reason);
 }
 
-/** Returns the names of the candidates that may still answer a ping, and of those that the decision will ping. */
+/** Returns the names of the candidates in state `Awaiting`, and of those that the decision will ping. */
 function unansweredIn({ actions, standings }: Decision): readonly string[] {
   const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
   const awaited = standingsIn(standings, 'Awaiting').map(({ candidate }) => candidate.name);
@@ -189,7 +189,7 @@ function isBeingRevised({ reason }: Decision): boolean {
   return reason === 'GrantRevised' || reason === 'RevisionPending';
 }
 
-/** Returns `, for its higher priority` if a rival would win with the priority of `best`; otherwise an empty text. */
+/** Returns `, for its higher priority` if a rival with a lower priority would win at equal priority; otherwise ''. */
 function forItsPriority(best: LeaseCandidate, strategy: string, rivals: readonly Standing[]): string {
   const order = strategies.get(strategy);
   const { priority } = best;

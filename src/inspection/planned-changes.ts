@@ -14,8 +14,8 @@ const PRIORITY = /^([^=]+)=([^=]*)$/s;
 const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
 
 /**
- * Returns the planned changes in order: new candidates, then priorities, then removals, as in a rolling upgrade.
- *
+ * Returns the planned changes in this order: candidates that appear or restart, then priorities, then removals. As in
+ * most rolling updates, new programs start before old programs stop.
  * @throws {SettingsError} that lists all problems of the request.
  */
 export function plannedChanges(
@@ -77,7 +77,8 @@ export function forecastRollout(input: ElectionInput, now: Now, rollout: Rollout
     const next = rehearse(asking, now, changesOf(asking, rollout, 'next'));
     return {
       strategy,
-      // The number of leader changes: `fewest` if the leader is always replaced last, `most` if always replaced first.
+      // The number of leader changes. `fewest`: each step stops the leader only if `names` has no other candidate left.
+      // `most`: each step stops the leader if the leader is in `names`.
       fewestHandOvers: last.handOvers,
       mostHandOvers: next.handOvers,
       leader: next.holder,

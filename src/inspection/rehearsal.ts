@@ -13,8 +13,8 @@ import { InMemoryElection } from './in-memory-election.ts';
 
 export type Rehearsal = ReturnType<Rehearsing['result']>;
 
-// As with client-go's defaults, a leader renews every 2 s, and a Lease lasts 15 s. A simulated elector that does not
-// lead polls every 2 s, too. An elector of client-go that does not lead polls every 2 to 4.4 s.
+// As with client-go's defaults, a leader renews every 2 s, and sets a Lease duration of 15 s when it takes up a grant.
+// A simulated elector finds its grant within 2 s. An elector of client-go polls every 2 to 4.4 s before it leads.
 const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
@@ -27,13 +27,13 @@ const HORIZON_MS = 180_000;
 const MAX_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;
 
-/** The reasons with which a vacant Lease counts as settled, because the coordinator will not choose a leader for it. */
+/** With these reasons, a vacant Lease can settle before QUIET_MS: the coordinator will not choose a leader for it. */
 const LASTING = new Set<Reason>(['NoCandidates', 'PlainElector', 'ThirdPartyStrategy', 'CoordinatorLease']);
 
 /**
  * Simulates an election with these changes, using the coordinator's own decision function. Makes each change when the
- * effects of the previous one have ended. Candidates that are unresponsive, expired or deleted at the start, and a
- * holder that is late at the start, do not answer or renew.
+ * Lease has settled after the previous one, or after a time limit. Candidates that are unresponsive, expired or being
+ * deleted at the start, and a holder that is late at the start, do not answer or renew, unless a change restarts them.
  */
 export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
   const rehearsal = new Rehearsing(input, start);
@@ -47,9 +47,9 @@ export function rehearse(input: ElectionInput, start: Now, changes: readonly Cha
 }
 
 export type Change =
-  /** A candidate appears, or restarts with other versions. */
+  /** A candidate appears, or restarts, perhaps with other versions. */
   | { readonly kind: 'add'; readonly candidate: LeaseCandidate }
-  /** The candidate's program stops: the program releases the Lease and deletes its LeaseCandidate. */
+  /** The candidate's program stops: it deletes its LeaseCandidate and, if it holds the Lease, releases the Lease. */
   | { readonly kind: 'remove'; readonly name: string }
   /** The candidate's program crashes: the program no longer renews the Lease or answers pings. */
   | { readonly kind: 'crash'; readonly name: string }
@@ -59,7 +59,7 @@ export type Change =
   | {
       readonly kind: 'replace';
       readonly names: readonly string[];
-      /** Which one stops. `next`: the leader, if it is in `names`. `last`: another one, as long as there is one. */
+      /** Which one stops. `next`: the holder, if it is in `names`. `last`: not the holder, if another one is left. */
       readonly leaderIs: 'next' | 'last';
       readonly successor: LeaseCandidate;
     };
@@ -109,7 +109,7 @@ class Rehearsing {
       // The holder at the end; empty if the Lease then has no valid holder.
       holder: tenure.kind === 'held' ? tenure.holder : '',
       reason: this.#decision.reason,
-      // False if the Lease was still not settled when the rehearsal reached its time limit.
+      // False if the Lease had not settled within the time limit after the last change.
       isSettled: this.#isSettled,
       tookMs: this.#at - this.#start.monotonic,
       handOvers: this.#handOvers,
@@ -181,7 +181,7 @@ class Rehearsing {
     }
   }
 
-  /** Returns the moment at which the Lease expires; undefined without a valid holder, or if the holder still renews. */
+  /** Returns when the Lease expires if its valid holder is silent or is asked to yield; undefined otherwise. */
   #runsOutAt(): Instant | undefined {
     const { input, lease } = this.#election;
     const tenure = surveyTenure(input, this.#at);
@@ -246,7 +246,7 @@ class Rehearsing {
     this.#election.putLease({
       ...lease,
       holderIdentity: '',
-      // The coordinator recognizes a release by the duration 1 and a later renewTime, both written by the holder.
+      // The coordinator recognizes a release by the duration 1 and a new renewTime, both written by the holder.
       leaseDurationSeconds: 1,
       isDurationHolders: true,
       renewTime: this.#now.wall + 1n,
@@ -269,7 +269,7 @@ class Rehearsing {
   #ping({ name, purpose }: PingCandidate, reason: Reason): void {
     const answers = !this.#silent.has(name);
     if (answers) this.#answersDue.set(name, this.#at + ANSWER_MS);
-    // Do not report routine pings, or those during a preemption, which the coordinator sends repeatedly.
+    // Do not report routine pings, or those while a preemption is pending: the coordinator sends these repeatedly.
     if (purpose === 'validity' || purpose === 'collection' || reason === 'PreemptionPending') return;
     this.#say(`${name} is pinged${answers ? '' : ', and does not answer'}`, reason, true);
   }

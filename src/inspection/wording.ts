@@ -3,7 +3,7 @@ import type { Reason } from '../election/decision.ts';
 import type { Priority } from '../election/model.ts';
 import type { CandidateState, Standing } from '../election/view.ts';
 
-/** The coordinator's next step for each of these reasons. If a Lease keeps such a reason, no coordinator is running. */
+/** The coordinator's next step for these reasons. If a Lease keeps one of them, probably no coordinator is running. */
 const nextSteps = {
   LeaseMissing: 'create it',
   LeaseExpired: 'give it to a new holder',
@@ -146,7 +146,7 @@ export function describePriority(value: number, until: string | undefined): stri
   return until === undefined ? String(value) : `${value} until ${until}`;
 }
 
-/** Returns the priorities that are set, highest first, each with the number of its candidates. */
+/** Returns the priorities other than the default, highest first, each with the number of its candidates. */
 export function countPriorities(standings: readonly Standing[]) {
   const set = standings
     .map(({ candidate: { priority } }) => ({ value: priority.value, until: endOf(priority) }))

@@ -44,7 +44,7 @@ const KEEP_ALIVE_DELAY_MS = 30_000;
 /** Maximum bytes that the client reads of an error answer, to limit memory. Error messages are shorter. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
-/** Size of a chunk of a decompressed body, in bytes: some dozens of list items. */
+/** Maximum size of a chunk of a decompressed body, in bytes: some dozens of list items. */
 const PIECE_BYTES = 64 * 1024;
 
 /**
@@ -59,7 +59,7 @@ export class Channel {
     this.#endpoint = endpoint;
   }
 
-  /** Resolves to an answer with any status, even an error. Rejects if no answer arrives. */
+  /** Resolves to an answer with any status, even an error. Rejects if a failure or `signal` ends the request first. */
   send({ method, path, headers, body, tls, signal }: OutgoingRequest): Promise<IncomingAnswer> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
@@ -79,13 +79,13 @@ export class Channel {
       call.on('response', (answer) => {
         resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: uncompressed(answer) });
       });
-      // Errors after the head of the answer go to the body of the answer instead.
+      // After the head of the answer, reject() has no effect. An incomplete body then has its own error.
       call.on('error', reject);
       call.end(body);
     });
   }
 
-  /** Closes the current connections immediately, even during calls. The caller must send no requests afterwards. */
+  /** Closes all connections except retired ones, even during calls. The caller must send no requests afterwards. */
   cut(): void {
     this.#connections?.tunnels?.cut();
     this.#connections?.agent.destroy();

@@ -13,7 +13,7 @@ import { Turns } from './turns.ts';
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path from the server's root, without a query, such as `/apis/coordination.k8s.io/v1/leases`. */
+  /** Path below the server's URL, without a query, such as `/apis/coordination.k8s.io/v1/leases`. */
   readonly path: string;
   readonly query?: Query;
   /** The client sends this value as JSON. */
@@ -25,8 +25,8 @@ export interface ApiRequest {
     | 'application/json-patch+json'
     | 'application/apply-patch+yaml';
   /**
-   * Time limit of the call in ms, default 10,000. The time includes waiting in the queue, and ends with the answer. For
-   * a stream, the time ends with the head of the answer.
+   * Time limit of the call in ms, default 10,000. The time includes waiting in the queue. It ends when the client has
+   * read the whole answer. For a stream, it ends when the head of the answer has arrived.
    */
   readonly deadlineMs?: number;
   /** Aborts the call, or its stream. */
@@ -76,12 +76,12 @@ export interface KubernetesClient {
   /**
    * Resolves to the answer's body as a stream, as soon as the head of the answer has arrived. From then on, there is no
    * deadline. The caller must iterate over the body or abort the call, otherwise the connection stays open. Rejects
-   * like {@link KubernetesClient.request}, and the iteration throws the same errors.
+   * like {@link KubernetesClient.request}. After a failure or an abort, the iteration throws a {@link ConnectionError}.
    */
   stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Ends streams at once. Waits at most `graceMs` (default one second) for requests in flight, then aborts them. Calls
-   * that are not sent yet fail with `CLIENT_CLOSED` or `ABORTED`. When the promise resolves, no call is in flight.
+   * Ends streams at once. Waits at most `graceMs` (default one second) for requests in flight, then aborts them. Unsent
+   * calls fail, usually with `CLIENT_CLOSED` or `ABORTED`. When the promise resolves, no call is in flight.
    */
   close(graceMs?: number): Promise<void>;
 }
@@ -93,9 +93,12 @@ export interface ClientOptions {
   readonly clock?: Clock;
   /** Default `coordinated-leader-election`. */
   readonly userAgent?: string;
-  /** Maximum requests in flight, default 16. Others wait in a queue. Streams and calls with `takeItems` are exempt. */
+  /**
+   * Maximum requests in flight, default 16. Further requests wait in a queue, but background requests reject instead.
+   * Streams and calls with `takeItems` are exempt.
+   */
   readonly connections?: number;
-  /** Called after each call, for metrics. Must not throw. */
+  /** Called after each call, for metrics. Not called if a background call rejects at once. Must not throw. */
   readonly observe?: (call: ApiCallObservation) => void;
   /** Called with the Date header of each answer that has this header. Must not throw. */
   readonly hear?: (heard: HeardDate) => void;
@@ -124,8 +127,7 @@ class HttpClient implements KubernetesClient {
     const { kubeConfig, clock } = options;
     const cluster = kubeConfig.getCurrentCluster();
     if (!cluster) throw new ConnectionError('the current context has no cluster', { code: 'CREDENTIALS' });
-    // Remove credentials from the URL, because messages show the URL. The client authenticates as the kubeconfig's
-    // user.
+    // Remove credentials, because messages show the URL. The client authenticates as the kubeconfig's user.
     this.server = withoutCredentials(cluster.server).replace(/\/+$/, '');
     this.#options = options;
     this.#credentials = new CredentialSource({ kubeConfig, cluster, clock });
@@ -233,8 +235,8 @@ class HttpClient implements KubernetesClient {
    */
   async #ask(request: ApiRequest, deadline: Deadline): Promise<IncomingAnswer> {
     const { headers, tls } = await deadline.race(this.#authenticate(request));
-    // Check again, because the client may have been closed meanwhile. A closed client must not open a new connection:
-    // it would never close that connection.
+    // Check again, because the client may have been closed while this call waited in the queue or for credentials. A
+    // closed client sends no new requests, so that `close` waits only for requests in flight.
     this.#assertOpen(request);
     const { clock, hear, userAgent } = this.#options;
     const sentAt = clock.wallTime();
@@ -254,7 +256,7 @@ class HttpClient implements KubernetesClient {
       tls,
       signal: deadline.signal,
     });
-    // The race is necessary: an abort has no effect on a request whose connection is being opened through a proxy.
+    // The race is necessary: while a connection through a proxy is being opened, an abort does not reject `sent`.
     const answer = await deadline.race(sent);
     const { date, 'retry-after': retryAfter } = answer.headers;
     if (date !== undefined) hear?.({ date, sentAt, answeredAt: clock.wallTime() });

@@ -13,7 +13,7 @@ export interface Credentials {
   readonly tls: ConnectionOptions;
 }
 
-/** How long the client reuses credentials, in ms. To get new ones, the client reads files or runs a plugin. */
+/** How long the client reuses credentials, in ms. To get new ones, it may have to read files or run a plugin. */
 const REUSE_MS = 1_000;
 
 interface CredentialParts {
@@ -32,7 +32,7 @@ export class CredentialSource {
     this.#parts = parts;
   }
 
-  /** Rejects if a file cannot be read, or if the credential plugin fails. */
+  /** Rejects if it cannot get new credentials, for example because the CA file is unreadable or the plugin fails. */
   async get(): Promise<Credentials> {
     if (this.#current && this.#parts.clock.now() - this.#current.since < REUSE_MS) {
       return this.#current.credentials;
@@ -78,7 +78,7 @@ async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Prom
   try {
     await started.run(own, () => kubeConfig.applyToHTTPSOptions(options));
   } catch (error) {
-    // Without a process, another file of the configuration could not be read, for example the CA.
+    // If no plugin process was started, the error has another cause, for example a CA file that cannot be read.
     if (plugin === undefined || !own.process) throw error;
     throw pluginFailure(plugin, error, endingOf(own.process));
   } finally {
@@ -90,13 +90,13 @@ async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Prom
 /** Maximum characters of a plugin's message in an error. A plugin may write a text of any length. */
 const LONGEST_EXPLANATION = 1000;
 
-/** Returns an error that says which plugin failed and how. client-node's error has only the plugin's error output. */
+/** Returns an error that says which plugin failed and how. client-node's error may have only the plugin's stderr. */
 function pluginFailure(command: string, cause: unknown, ending: string | undefined): Error {
   const how = ending === undefined ? '' : ` (${ending})`;
   const explanation = shortened(explanationOf(cause), LONGEST_EXPLANATION);
   return new Error(
     `the credential plugin ${command} failed${how}: ${explanation}`,
-    // Do not add a SyntaxError as the cause: it quotes the beginning of the plugin's output, which may be the token.
+    // Do not add a SyntaxError as the cause: it may quote a part of the plugin's output, which may contain a token.
     cause instanceof SyntaxError ? {} : { cause },
   );
 }

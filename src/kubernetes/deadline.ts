@@ -28,7 +28,7 @@ export class Deadline {
     this.#aborted = new Promise((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
-    // Without this handler, an abort while no race() is pending would be an unhandled rejection.
+    // Without this handler, an abort before the first race() would be an unhandled rejection.
     this.#aborted.catch(() => {});
     if (callerSignal?.aborted) this.abort();
     else callerSignal?.addEventListener('abort', this.abort, { once: true });

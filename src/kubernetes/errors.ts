@@ -23,7 +23,7 @@ export class ApiError extends Error {
   readonly status: number;
   /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' if the answer has none. */
   readonly reason: string;
-  /** The delay in ms that the server asks for (Retry-After), at most two minutes; undefined if it asks for none. */
+  /** The delay in ms that the server asks for (Retry-After), at most two minutes; undefined if missing, 0 or a date. */
   readonly retryAfterMs: number | undefined;
 
   constructor(fields: ApiErrorFields) {
@@ -38,9 +38,11 @@ export class ApiError extends Error {
 }
 
 /**
- * The client got no complete and valid answer. The server may have acted on the request, except with the codes
- * `CLIENT_CLOSED` and `CREDENTIALS`. `code` is a code of Node, such as `ECONNRESET`, or a code of this project:
- * - `CLIENT_CLOSED`, `DEADLINE_EXCEEDED`, `WATCH_CLOSED_EARLY`, `UNKNOWN`, `CREDENTIALS` (the client has none)
+ * A failure without an {@link ApiError}. Usually, the client got no complete and valid answer. The server may have
+ * acted on the request, except with the codes `CLIENT_CLOSED` and `CREDENTIALS`. `code` is a code of Node, such as
+ * `ECONNRESET`, or a code of this project:
+ * - `CLIENT_CLOSED`, `DEADLINE_EXCEEDED`, `WATCH_CLOSED_EARLY`, and `UNKNOWN` for a cause without a code
+ * - `CREDENTIALS`: the client could not get credentials, or the current context has no cluster
  * - `ABORTED`: by the caller's signal, by `close`, or because a background request gave way
  * - `MALFORMED_ANSWER`: the answer is not valid in this API
  * - `SET_BACK`: the server was restored from a backup

@@ -14,9 +14,10 @@ export interface Kubeconfig {
 }
 
 /**
- * Parses a kubeconfig like client-go. Does not use client-node, which takes 0.3 s and 70 MiB to load. Resolves relative
- * paths from `directory`. Returns undefined if the text is empty except for comments. The errors that it throws do not
- * quote the text, because the text may contain tokens.
+ * Parses the fields of a kubeconfig that this project uses. Stricter than client-go: throws if any entry is incomplete,
+ * even an unused one. Does not use client-node, which takes 0.3 s and 70 MiB to load. Resolves relative paths from
+ * `directory`. Returns undefined if the text is empty except for comments. The errors that it throws do not quote the
+ * text, because the text may contain tokens.
  */
 export function parseKubeconfig(text: string, directory: string): Kubeconfig | undefined {
   const content = parseJsonObject(text) ?? parseYaml(text);

@@ -12,7 +12,7 @@ import { type Kubeconfig, parseKubeconfig } from './kubeconfig-file.ts';
 export interface KubeConfigSource {
   /** The path of a kubeconfig. It replaces all other sources: $KUBECONFIG, a pod's service account, ~/.kube/config. */
   readonly kubeconfig?: string | undefined;
-  /** The context to use instead of the current context of the file. */
+  /** The context to use instead of the current context. */
   readonly context?: string | undefined;
   /** The environment variables. Default: those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -146,8 +146,8 @@ function configOf(cluster: Cluster, user: User, context: Context): ClusterConfig
 }
 
 /**
- * Loads client-node only for a user who needs a credential plugin: loading takes 0.3 s and 70 MiB. The package for
- * participants does not install client-node.
+ * Loads client-node. Call this only for a user with a credential plugin or an auth provider: loading takes 0.3 s and
+ * 70 MiB. Throws if client-node is not installed. The package for participants does not install it.
  */
 function loadClientNode(user: User): typeof ClientNode {
   const name = '@kubernetes/client-node';
@@ -166,7 +166,7 @@ const IN_CLUSTER = 'in-cluster';
 /** The cluster of the pod in which this process runs, and the pod's service account. */
 class ServiceAccountConfig extends StaticConfig {}
 
-/** Returns the configuration of this pod's service account; undefined outside a pod or without an account. */
+/** Returns the configuration of this pod's service account; undefined outside a pod, or if no account is mounted. */
 function findServiceAccount(env: Environment, directory: string): ServiceAccountConfig | undefined {
   const host = env['KUBERNETES_SERVICE_HOST'];
   const port = env['KUBERNETES_SERVICE_PORT'];
@@ -184,7 +184,7 @@ function findServiceAccount(env: Environment, directory: string): ServiceAccount
   );
 }
 
-/** Returns the namespace of this pod; undefined for a kubeconfig, because it may be for another cluster. */
+/** Returns the namespace of this pod, if known. Undefined for a kubeconfig, which may be for another cluster. */
 export function podNamespaceOf(config: ClusterConfig): string | undefined {
   return config instanceof ServiceAccountConfig ? config.getContextObject(IN_CLUSTER)?.namespace : undefined;
 }

@@ -10,7 +10,7 @@ const DEFAULT_PAGE_SIZE = 5000;
 
 /** The result of a complete list. The caller has already got the items through {@link ListRequest.begin}. */
 export interface ObjectList {
-  /** The state of the server that the list shows. The next watch starts from this resourceVersion. */
+  /** The state of the server that the list shows. A watch from this resourceVersion sends all later changes. */
   readonly resourceVersion: string;
   readonly pages: number;
   /** The number of items in all pages. */
@@ -26,8 +26,8 @@ export interface ListRequest {
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   /**
-   * Called when the list begins, and again if it restarts: the caller must then drop the earlier items. The returned
-   * function takes the items as they arrive. The items are not validated.
+   * Called when the list begins, and again if it restarts. Items from before a restart do not belong to the result. The
+   * returned function takes the items as they arrive. The items are not validated.
    */
   readonly begin: () => TakeItems;
 }
@@ -108,7 +108,7 @@ export type WatchEnd = 'closed' | 'stalled' | 'aborted';
  * of up to twice this value, so that not all watches end together.
  */
 const MIN_TIMEOUT_SECONDS = 300;
-/** Deadline in ms for the server to accept a watch. Servers up to 1.30 first fill their cache, which takes time. */
+/** Deadline in ms for the server to accept a watch. After a start, servers up to 1.30 fill their cache first. */
 const OPEN_DEADLINE_MS = 30_000;
 /**
  * Maximum bytes of a line in a watch. By default, etcd accepts objects of up to 1.5 MiB, so a line that is ten times
@@ -141,8 +141,8 @@ export async function runWatch(
     });
     request.onOpen();
     let lastBytes = clock.now();
-    // Use one timer for the whole watch, not one per chunk. If data has arrived meanwhile, set the timer again for the
-    // remaining time.
+    // To save work, do not reset the timer for each chunk. If data has arrived when the timer fires, set the timer
+    // again for the remaining time.
     const watchForStall = () => {
       const remainingMs = lastBytes + request.stallMs - clock.now();
       if (remainingMs <= 0) stall.abort();

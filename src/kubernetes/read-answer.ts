@@ -58,7 +58,7 @@ export class ListSplitter {
   #isText = false;
   #isEscaped = false;
 
-  /** Returns the items that `chunk` completes, as JSON separated by commas; '' if `chunk` completes no item. */
+  /** Returns the items that end in `chunk`, separated by commas, or ''. An item ends at the `,` or `]` after it. */
   push(chunk: Uint8Array): string {
     const bytes = asBuffer(chunk);
     let items = '';

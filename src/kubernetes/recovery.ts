@@ -5,9 +5,10 @@ import { isOlderVersion, metadataText } from './objects.ts';
 
 /**
  * How a reflector continues after a failed watch. (After a failed list, the reflector always lists again.)
- * - `resume`: it watches again from the same resourceVersion, which is still valid.
- * - `refused`: the server refused the watch. The reflector watches again as with `resume`, and lists again after
- *   several refusals.
+ * - `resume`: it watches again from its newest resourceVersion, which is still valid. But after a long time without a
+ *   watch, it lists again.
+ * - `refused`: the server answered with 401, 403 or 5xx. The reflector continues as with `resume`, but also lists again
+ *   after several refusals.
  * - `relist`: it lists again, because the watch cannot continue from its resourceVersion, or may have missed an event.
  * - `forgotten`: it lists again, because the server no longer has the resourceVersion, for example after a restart or a
  *   restore from a backup.
@@ -26,7 +27,7 @@ export function decideRecovery(error: unknown): Recovery {
   }
   if (!(error instanceof ConnectionError)) return 'relist';
   if (error.code === SET_BACK) return 'forgotten';
-  // An invalid answer may hide an event, so list again. After a broken connection, the resourceVersion is still valid.
+  // An invalid answer may hide an event. After other connection errors, the resourceVersion is still valid.
   return error.code === 'MALFORMED_ANSWER' ? 'relist' : 'resume';
 }
 

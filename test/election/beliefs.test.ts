@@ -485,13 +485,42 @@ describe('a grant of ours with an unknown result (rule 8)', () => {
     const lost = recordFailure(recordSending(makeInput().build(), first, 0), first, 0, 3500);
     const failed = recordFailure(recordSending(lost, second, 3600), second, 3600, 3700);
     const { memory } = recordRefusal(failed, second);
-    // The holder is known. It may renew for 10 s more, until a list shows the Lease.
+    // Its holder may renew for 10 s more, until a list shows the Lease. But another client may have created the Lease.
     const unseen = makeInput().remembers(observeUnseen(memory, makeNow(13_700)));
-    expect(keptAt(unseen, 13_700)).toMatchObject({
-      holder: 'b',
-      until: 38_700,
-      othersUntil: NEVER,
-    });
+    expect(beliefOf(allBeliefs(unseen.build().memory), 'b')).toMatchObject({ renewedAt: 23_700 });
+    expect(keptAt(unseen, 13_700)).toMatchObject({ until: 38_700, othersUntil: 38_700 });
+  });
+
+  test('counts although a later grant to the same holder is refused after we have stopped waiting for its answer', () => {
+    const grants = [grantTo('b', 0), grantTo('b', 3600), grantTo('c', 3700)];
+    const [first, second, third] = grants.map(
+      (grant) => ({ kind: 'CreateLease', strategy: OLDEST, grant }) as const,
+    );
+    if (!first || !second || !third) throw new Error('three actions are missing');
+    const lost = recordFailure(recordSending(makeInput().build(), first, 0), first, 0, 3500);
+    const sent = recordSending(recordSending(lost, second, 3600), third, 3700);
+    const { memory } = recordRefusal(recordFailure(sent, second, 3600, 3800), second);
+    expect(beliefOf(allBeliefs(memory), 'b')).toBeDefined();
+  });
+
+  test('is forgotten when its holder has released the Lease: a later unseen holder is another one', () => {
+    const grant = grantTo('b', 0);
+    const released = makeInput()
+      .remembers({ grantOnItsWay: grant })
+      .sees(grantedTo('b', 0), 0)
+      .sees(makeLease().releasedAt(3000).with({ leaseTransitions: 1 }), 5000, true);
+    expect(released.build().memory.unrenewedGrant).toBeUndefined();
+    const emptied = released.sees(
+      makeLease('').lasting(15).renewedAt(60_000).with({ leaseTransitions: 2 }),
+      60_000,
+    );
+    expect(emptied.build().memory.beliefs.map(({ holder }) => holder)).toEqual([UNKNOWN_HOLDER]);
+  });
+
+  test('stays known as unrenewed when the late answer to an earlier grant arrives', () => {
+    const unrenewedGrant = makeUnrenewedGrant('c', 5000, '9');
+    const memory = { ...noMemory, unrenewedGrant };
+    expect(recordGrantAnswered(memory, grantTo('b', 0), '7', 6000).unrenewedGrant).toBe(unrenewedGrant);
   });
 
   test('may have been renewed although the holder that the Lease got instead has released it', () => {

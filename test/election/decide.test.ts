@@ -119,6 +119,23 @@ describe('another candidate with the name of one that takes part (rule 13)', () 
     const uids = actions.map((action) => 'uid' in action && action.uid);
     expect(uids).toEqual(['uid-of-better', ...(want ? ['twin-of-better'] : [])]);
   });
+
+  test('is not pinged if it is deleted: the server would refuse the second of two writes', () => {
+    const old = [-900_000, -600_000, -300_000].reduce(
+      (candidate, at) => candidate.pingedAt(at, 'collection'),
+      twin('better').renewedAt(-9_000_000).seenAt(-9_000_000),
+    );
+    const input = makeInput()
+      .with({ twins: [old.build()] })
+      .sees(makeLease('holder'), 0)
+      .candidates(makeCandidate('holder').seenAt(0), makeCandidate('better').emulating('1.30.0').seenAt(0));
+    const { actions } = decideElection(input.build(), makeNow(1000));
+    const kinds = actions.flatMap((action) => ('uid' in action ? [[action.kind, action.uid]] : []));
+    expect(kinds).toEqual([
+      ['PingCandidate', 'uid-of-better'],
+      ['DeleteCandidate', 'twin-of-better'],
+    ]);
+  });
 });
 
 function isLeaseWrite({ kind }: Decision['actions'][number]): boolean {

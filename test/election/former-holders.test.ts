@@ -109,6 +109,14 @@ describe('an unknown holder (rule 8)', () => {
     },
   );
 
+  test.each([{ holderIdentity: '' }, { holderIdentity: undefined }])(
+    'may lead if a Lease that this process did not know has been renewed, and has no holder ($holderIdentity)',
+    ({ holderIdentity }) => {
+      const lease = makeLease().heldBy(holderIdentity).renewedAt(4000).build();
+      expect(keptUntil(observeNewcomer(noMemory, lease, 5000), 5000)).toBe(20_000);
+    },
+  );
+
   test('stands for several: it may lead and disturb as long as the one that does so for the longest time', () => {
     const time = fc.nat(10_000);
     const unseen = fc.record({
