@@ -11,7 +11,7 @@ import {
   type Now,
 } from '../election/model.ts';
 import { ApiError, hasStatus } from '../kubernetes/errors.ts';
-import { runWatch } from '../kubernetes/list-watch.ts';
+import { runWatch, type WatchEnd } from '../kubernetes/list-watch.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { sleep } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
@@ -82,6 +82,8 @@ interface AuditRequest extends Omit<ClusterScope, 'settings'> {
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
 /** Timeout of a watch without events, in ms. Longer than the longest audit (1 h): a lack of renewals is no failure. */
 const STALL_MS = 2 * 3_600_000;
+/** After at least this time, in ms, the end of a watch is no failure. It is less than any lifetime of a watch. */
+const MIN_LIFETIME_MS = 60_000;
 
 /**
  * Lists and watches Leases. Lists Pods and LeaseCandidates only afterwards, so that they match the holders at the end
@@ -136,23 +138,37 @@ async function followLeases(
 ): Promise<readonly UnreadPart[]> {
   const isOver = new AbortController();
   void sleep(clock, watchMs, AbortSignal.any([signal, isOver.signal])).then(() => isOver.abort());
-  try {
-    const end = await runWatch(client, clock, {
+  let version = resourceVersion;
+  const watch = () =>
+    runWatch(client, clock, {
       path: resourcePaths.leases(namespace),
       query: { fieldSelector: `metadata.namespace!=${NODE_LEASES}` },
-      resourceVersion,
+      resourceVersion: version,
       stallMs: STALL_MS,
       signal: isOver.signal,
       onOpen: () => {},
       onActivity: () => {},
       onEvent(event) {
-        if (event.type === 'BOOKMARK' || heartbeatOf(event.object)) return;
-        const { object } = event;
+        if (event.type === 'BOOKMARK') {
+          version = event.resourceVersion;
+          return;
+        }
+        const { type, object } = event;
+        version = object.metadata.resourceVersion ?? version;
+        if (heartbeatOf(object)) return;
         const key = leaseKey(object.metadata.namespace ?? '', object.metadata.name);
-        if (event.type === 'DELETED') leases.delete(key);
+        if (type === 'DELETED') leases.delete(key);
         else leases.set(key, seeLease(leases.get(key), object, clock.now()));
       },
     });
+  try {
+    let end: WatchEnd;
+    let openedAt: Instant;
+    // The server closes each watch after its lifetime, which is shorter than a long audit.
+    do {
+      openedAt = clock.now();
+      end = await watch();
+    } while (end === 'closed' && clock.now() - openedAt >= MIN_LIFETIME_MS);
     return end === 'aborted' ? [] : [{ what: 'renewals', why: `the watch was ${end}`, grant: undefined }];
   } catch (error) {
     return [unreadFor('renewals', error, 'watch leases')];

@@ -78,8 +78,9 @@ async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Prom
   try {
     await started.run(own, () => kubeConfig.applyToHTTPSOptions(options));
   } catch (error) {
-    // If no plugin process was started, the error has another cause, for example a CA file that cannot be read.
-    if (plugin === undefined || !own.process) throw error;
+    // A file of the configuration, for example the CA, cannot be read. This is not the plugin's failure.
+    const isAboutFile = error instanceof Error && 'syscall' in error && error.syscall === 'open';
+    if (plugin === undefined || isAboutFile) throw error;
     throw pluginFailure(plugin, error, endingOf(own.process));
   } finally {
     unsubscribe('child_process', note);
@@ -124,8 +125,9 @@ function tlsOf(options: RequestOptions): ConnectionOptions {
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
-function endingOf({ signalCode, exitCode }: ChildProcess): string | undefined {
-  if (signalCode) return signalCode;
+function endingOf(process: ChildProcess | undefined): string | undefined {
+  if (process?.signalCode) return process.signalCode;
+  const { exitCode } = process ?? {};
   // A negative exit code means that the process did not start. The message of the error then contains the reason.
   return typeof exitCode === 'number' && exitCode > 0 ? `exit code ${exitCode}` : undefined;
 }

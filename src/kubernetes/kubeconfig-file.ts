@@ -2,7 +2,6 @@ import { createRequire } from 'node:module';
 import { isAbsolute, join } from 'node:path';
 import type * as Yaml from 'yaml';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
-import { messageOf } from '../support/text.ts';
 import type { Cluster, Context, User } from './cluster-config.ts';
 
 /** The content of one or more kubeconfigs. */
@@ -34,16 +33,16 @@ export function parseKubeconfig(text: string, directory: string): Kubeconfig | u
 
 /** Parses YAML. Loads the parser only now, because most programs in a pod have no kubeconfig. */
 function parseYaml(text: string): unknown {
-  const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
-  let problem: string;
+  const { parse, YAMLParseError } = createRequire(import.meta.url)('yaml') as typeof Yaml;
+  let position = '';
   try {
     return parse(text, { merge: true, logLevel: 'error' });
   } catch (error) {
-    problem = messageOf(error);
+    const [at] = (error instanceof YAMLParseError && error.linePos) || [];
+    if (at) position = ` at line ${at.line}, column ${at.col}`;
   }
-  // The first line of the message names the error and its position. The other lines quote the text, which may contain
-  // tokens.
-  throw new Error(problem.split('\n', 1).join('').replace(/:$/, ''));
+  // Throw a new error without a cause: the parser's message may quote the text, which may contain tokens.
+  throw new Error(`it is no YAML${position}`);
 }
 
 function clusterOf(entry: Section): Cluster {

@@ -13,7 +13,7 @@ import { ObjectStore, type StoreChange } from './store.ts';
  * list come in the order of its items. Then come the deletions of objects that the list does not contain.
  */
 export interface ReflectorEvent<T> extends StoreChange<T> {
-  /** True if the event comes from the first list. The object may then have changed long before this event. */
+  /** True for events of the first complete list, and of failed lists before it. The changes may be much older. */
   readonly initial: boolean;
   /** True if the event comes from a list, which shows only the last state: earlier changes may be missing. */
   readonly isListed: boolean;
@@ -27,23 +27,23 @@ export interface ReflectorErrorContext {
   readonly retryInMs?: number;
 }
 
-/** Activities of a reflector, for metrics. */
+/** The beginning or the end of a list or a watch. A list that fails has no `listed`. */
 export type ReflectorObservation =
   | { readonly type: 'listing' }
   | { readonly type: 'listed'; readonly objects: number; readonly pages: number; readonly durationMs: number }
   | { readonly type: 'watchStarted' }
   | { readonly type: 'watchEnded'; readonly how: WatchEnd | 'failed' };
 
-/** If a callback throws an error, the reflector reports it to `onError` and continues. */
+/** The reflector reports errors of callbacks to `onError`, and continues. It drops errors that `onError` throws. */
 export interface ReflectorOptions<T> {
   readonly client: KubernetesClient;
   readonly clock: Clock;
-  /** Path of the resource in one namespace or in all, for example `/apis/coordination.k8s.io/v1/leases` for all. */
+  /** Path of the objects to list and watch, for example `/apis/coordination.k8s.io/v1/leases` for all Leases. */
   readonly path: string;
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
   /**
-   * Converts an object from the server. `previous` is the object that the store has under the same name; undefined if
-   * the store has none. If the function throws, the reflector skips this state.
+   * Converts an object from the server. `previous` is the object that the store has under the same namespace and name;
+   * undefined if the store has none. If the function throws, the reflector skips this state. It never skips a deletion.
    */
   readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;
@@ -60,25 +60,27 @@ const STALL_MS = 90_000;
 /** Deadline of each page of a list, in milliseconds. Long, because a busy server answers slowly. */
 const PAGE_DEADLINE_MS = 60_000;
 /**
- * A watch that the server closes within this time (in ms), without an event, counts as failed. The reflector then waits
- * before the next watch, otherwise it would open watches in a busy loop.
+ * A watch counts as failed if the server closes it within this time (in ms) without a new resourceVersion. The
+ * reflector then waits before the next watch. Otherwise, it would open watches in a busy loop.
  */
 const SHORT_WATCH_MS = 1_000;
-/** Delays between failed attempts, in ms. The maximum is short, because a coordinator without a watch cannot elect. */
+/** Delays after failed attempts, in ms. The maximum is short, because the reflector sees no changes during a delay. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
-/** After the server has refused this many watches from one resourceVersion, the reflector lists again. */
+/** After this many `refused` failures ({@link decideRecovery}) at one resourceVersion, the reflector lists again. */
 const MAX_REFUSALS = 5;
 /** {@link Reflector.relist} does nothing for this time in ms after the start of a list: lists are expensive. */
 const RELIST_INTERVAL_MS = 60_000;
 /**
- * After this time without a watch, in milliseconds, the reflector lists again. Meanwhile, a restore from a backup may
- * have set the server's resourceVersion back, and new writes may have raised it past the resourceVersion of the last
- * watch. A watch that continues from there would miss these writes.
+ * After a failed attempt to watch, the reflector lists again if the last watch ended at least this long ago, in ms, and
+ * no list has begun since. In the meantime, a restore from a backup may have set the server's resourceVersion back, and
+ * new writes may have raised it past the resourceVersion of the last watch. A watch that continues from the old
+ * resourceVersion would miss some of these writes.
  */
 const UNWATCHED_MS = 10_000;
 /**
- * After a watch has failed with 410, the reflector lists at once if the previous 410 was at least this long ago, in ms.
- * The value exceeds the maximum backoff. So if all watches fail with 410, the reflector still waits between lists.
+ * When a watch fails because the server no longer has its resourceVersion, the reflector lists at once, unless an
+ * earlier watch failed for this reason less than this long ago, in ms. The value is twice the maximum backoff. So if
+ * all watches fail for this reason, the reflector still waits between lists that take less than 10 s.
  */
 const GONE_AGAIN_MS = 20_000;
 
@@ -87,9 +89,9 @@ interface Place {
   /** The newest resourceVersion from the list, an event or a bookmark. */
   resourceVersion: string;
   readonly listedAt: Instant;
-  /** True after the first watch from this list. Each later watch begins with a check for a restore from a backup. */
+  /** True once the first watch from this list has begun. {@link assertNotRestored} runs before each later watch. */
   isResumed: boolean;
-  /** Number of watches from this resourceVersion that the server has refused. */
+  /** Number of `refused` failures ({@link decideRecovery}) since the list, or since the last event or bookmark. */
   refusals: number;
 }
 
@@ -127,8 +129,8 @@ export class Reflector<T> {
   }
 
   /**
-   * When the server last sent data, on the monotonic clock; undefined before the first data. After a watch has stalled,
-   * answers to lists and newly opened watches do not count until a watch delivers data.
+   * When the server last sent items of a list, accepted a watch, or sent data in a watch, on the monotonic clock;
+   * undefined if never. After a watch has stalled, lists and accepted watches do not count until a watch delivers data.
    */
   get lastActivity(): Instant | undefined {
     return this.#lastActivity;
@@ -156,7 +158,7 @@ export class Reflector<T> {
     await this.#running;
   }
 
-  /** Lists again because the store may be wrong. Does nothing within {@link RELIST_INTERVAL_MS} after the last list. */
+  /** Lists again: the store may be wrong. Does nothing if a list is due, or began within {@link RELIST_INTERVAL_MS}. */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
     this.#place = undefined;
@@ -192,8 +194,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Records that the server no longer has the resourceVersion. Returns false if the previous loss was less than
-   * {@link GONE_AGAIN_MS} ago. If true, the reflector lists at once, because one such loss is normal after an outage.
+   * Records that the server no longer has the resourceVersion of the watch. Returns true if this did not happen in the
+   * last {@link GONE_AGAIN_MS}. The reflector then lists at once, because one such failure is normal after an outage.
    */
   #isFirstGone(): boolean {
     const now = this.#options.clock.now();

@@ -21,8 +21,8 @@ interface Entry<T> {
 }
 
 /**
- * Decodes an object. Returns undefined if decoding fails. To save memory, the result may share unchanged parts with
- * `previous`, the former state in the store.
+ * Decodes an object. Returns undefined if decoding fails. The result may reuse parts of `previous`, the former state in
+ * the store, for example to save memory.
  */
 export type Decoder<T> = (raw: KubernetesObject, previous: T | undefined) => T | undefined;
 

@@ -21,7 +21,7 @@ export class Turns {
   /**
    * Waits for a turn: the permission to send one request. Resolves to the function that ends the turn; call it once.
    * Rejects with the reason of `signal` if `signal` aborts first.
-   * @param giveWay aborts this request if another request has to wait; only background requests have it
+   * @param giveWay aborts this request, so that a waiting request can start; only background requests have it
    */
   async take(signal: AbortSignal, giveWay?: () => void): Promise<() => void> {
     signal.throwIfAborted();

@@ -45,8 +45,8 @@ export function setPriority(
 }
 
 /**
- * Undoes the change that `drain` or `transfer` has made to the priority. Resolves to false if there is no such change,
- * or if the candidate no longer exists.
+ * Undoes the change of the priority by `drain` or `transfer`, as {@link priorityRemoval} describes. Resolves to false
+ * if the candidate has no record of such a change, or no longer exists.
  */
 export async function unsetPriority(client: KubernetesClient, candidate: ListedCandidate): Promise<boolean> {
   const body = priorityRemoval(candidate.raw);

@@ -34,7 +34,7 @@ interface TransferOutcome {
   readonly leads: boolean;
   /** The leader before the transfer; undefined if there was none. */
   readonly formerLeader: string | undefined;
-  /** The new priority; undefined if none was set, or if it was removed again. */
+  /** The new priority; undefined if the candidate cannot lead. */
   readonly priority: number | undefined;
   /** When the new priority ends, in RFC 3339; undefined if there is no new priority. */
   readonly until: string | undefined;
@@ -46,8 +46,8 @@ const LOOK_PERIOD_MS = 1000;
 
 /**
  * Gives a candidate the highest priority of its Lease, and waits until the candidate leads, or until the timeout. If
- * the candidate cannot lead, writes no priority, or removes the priority again.
- * @throws the errors of the client.
+ * the candidate cannot lead, sets no priority. If an obstacle appears during the wait, removes the priority again.
+ * @throws the errors of the client, or an error if the Lease does not exist and has no candidates.
  */
 export async function transferLease(
   lease: string,
@@ -105,7 +105,7 @@ async function look(leaseName: string, request: MoveRequest) {
   throw await missingElection(leaseName, request);
 }
 
-/** Finds the candidate. If both API groups have a candidate with this name, returns the native one (rule 13). */
+/** Finds the candidate of the Lease by its name. If it has a twin (rule 13), returns the native one of the two. */
 async function findTarget(lease: string, name: string, { client, namespace }: MoveRequest) {
   const found = await selectCandidates(client, namespace, { kind: 'candidate', name });
   const those = found.filter(({ candidate }) => candidate.leaseName === lease);
@@ -115,7 +115,7 @@ async function findTarget(lease: string, name: string, { client, namespace }: Mo
 /** The result of a drain. Also the JSON and YAML output of the command. */
 interface DrainOutcome {
   readonly candidates: readonly ReturnType<typeof nameOf>[];
-  /** When the priority of the drained candidates ends, in RFC 3339; undefined if no candidate was drained. */
+  /** When the priority of the drained candidates ends, in RFC 3339; undefined if no candidate was selected. */
   readonly until: string | undefined;
   readonly leases: readonly MovedLease[];
 }
@@ -130,13 +130,13 @@ interface MovedLease {
   readonly why: string | undefined;
 }
 
-/** The priority of drained candidates. Far below 0: candidates that stay may have a priority slightly below 0. */
+/** The priority of drained candidates. Far below 0, because other candidates may have a priority slightly below 0. */
 const DRAINED = -1000;
 
 /**
- * Sets a low priority on the selected candidates. For each Lease that a selected candidate leads, waits until a
- * candidate that is not selected leads this Lease. Stops waiting when no such candidate can lead, or at the timeout.
- * Reports the new leader of each of these Leases, or why there is no new leader.
+ * Sets a low priority on the selected candidates. For each Lease that a selected candidate leads, waits until this
+ * Lease has a leader that is not selected. Stops waiting at the timeout, or when there is a known reason why the drain
+ * cannot move the lead. Reports the new leader of each of these Leases, or why there is no new leader.
  * @throws the errors of the client.
  */
 export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {
@@ -214,7 +214,7 @@ async function followLeaders(led: readonly LedLease[], request: MoveRequest): Pr
   return followed;
 }
 
-/** Describes the leader of a Lease that no candidate outside the drained ones leads. */
+/** Describes the leader after a failed move. `present` is undefined, the former leader or another drained candidate. */
 function whereItStays(from: string, present: string | undefined): string {
   if (present === undefined) return 'has no leader';
   return present === from
@@ -222,7 +222,7 @@ function whereItStays(from: string, present: string | undefined): string {
     : `has moved from ${from} to ${present}, which is drained, too`;
 }
 
-/** Undoes the changes that `drain` and `transfer` have made to the priorities. Resolves to the changed candidates. */
+/** Undoes the priorities of `drain` and `transfer` on the selected candidates. Resolves to the changed candidates. */
 export async function undrainCandidates(
   selection: Selection,
   { client, namespace, tell }: Pick<MoveRequest, 'client' | 'namespace' | 'tell'>,
@@ -235,14 +235,14 @@ export async function undrainCandidates(
   return those;
 }
 
-/** Returns the election and the leader of each Lease. */
+/** Reads all elections, or only that of `leaseName`. Resolves to the election and the leader of each Lease. */
 async function lookAtAll(request: ClusterScope & { readonly leaseName?: string }) {
   const { elections, now } = await observeElections(request);
   const seen = elections.map(({ input }) => ({ input, leader: leaderOf(input, now), now }));
   return new Map(seen.map((one) => [leaseKey(one.input.namespace, one.input.name), one]));
 }
 
-/** Returns the reason of the current decision as text and, if known, what the Lease waits for. */
+/** Returns the reason of the current decision, what the reason means, and what the Lease waits for, if anything. */
 function pending(input: ElectionInput, now: Now): string {
   const { reason, waitingFor } = statusOf({ input, rawLease: undefined }, now);
   return `${reason}. ${REASONS[reason]}${waitingFor === undefined ? '' : ` It waits for ${waitingFor}.`}`;

@@ -7,7 +7,7 @@ import { describeLoss, listed, stateTexts } from '../inspection/wording.ts';
 
 const LARGEST = 2 ** 31 - 1;
 
-/** The states of candidates that can lead now or after a ping. */
+/** States in which a candidate can lead, now or after it answers a ping. Excludes held back candidates (rule 3). */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle']);
 
 /** Returns a priority above those of all other candidates, at least 1; undefined if no higher int32 exists. */
@@ -19,7 +19,7 @@ export function priorityAbove({ candidates }: ElectionInput, name: string): numb
   return highest === LARGEST ? undefined : highest + 1;
 }
 
-/** Returns the valid holder if it has taken up its grant (rule 12). A Lease without acquireTime counts as taken up. */
+/** Returns the valid holder if it has renewed since acquireTime (rule 12), or if the Lease has no acquireTime. */
 export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   const { lease } = input;
   const tenure = surveyTenure(input, now.monotonic);
@@ -54,7 +54,7 @@ export function obstacleTo(
   return outlook.kind === 'leader' && outlook.leader.name === name ? undefined : describeLoss('NotElectable');
 }
 
-/** Returns why a drained leader keeps the Lease; undefined if a candidate that is not in `drained` may take over. */
+/** Returns why a drain cannot move the lead; undefined if a candidate that is not in `drained` may take over. */
 export function reasonToStay(
   input: ElectionInput,
   drained: ReadonlySet<string>,

@@ -102,8 +102,9 @@ function declaredFields(
 }
 
 /**
- * Returns the patch that sets the priority annotation. With `priority` 0, the patch removes the annotation instead, if
- * only participants have written it. The patch is empty if `drain` or `transfer` has set the priority.
+ * Returns the patch of the priority annotation. The patch is empty if `drain` or `transfer` has set the priority.
+ * Otherwise, the patch sets a `priority` other than 0. With `priority` 0, the patch removes the annotation if only
+ * participants have set the priority, and is empty if not.
  */
 function priorityAnnotation(priority: number, adopted: KubernetesObject | undefined): RequestBody {
   if (adopted && annotationsOf(adopted)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};
@@ -112,8 +113,8 @@ function priorityAnnotation(priority: number, adopted: KubernetesObject | undefi
 }
 
 /**
- * Returns whether only participants have written the priority annotation. If the priority has an end
- * (`priority-until`), another client has written it: a participant never sets an end (rule 16).
+ * Returns whether only participants have set the priority: they alone own its annotation, and the priority has no end.
+ * An end (`priority-until`) comes from another client, because a participant never sets an end (rule 16).
  */
 function isPriorityOfParticipant(object: KubernetesObject): boolean {
   const owners = ownersOf(object, ['metadata', 'annotations', PRIORITY_ANNOTATION]);

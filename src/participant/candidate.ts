@@ -6,8 +6,8 @@ import { createTroubleLog, type TroubleLog } from './participant-telemetry.ts';
 import { type CandidateParts, PublishedCandidate } from './published-candidate.ts';
 
 /**
- * The API versions in order of preference: the participant uses the first version that the API server serves and that
- * the program may use (rule 15).
+ * The API versions in order of preference. The participant uses the first version that the API server serves and that
+ * the program has permission to use (rule 15). If there is none, it keeps trying the first served version.
  */
 const SOURCES: readonly CandidateApiVersion[] = [
   'coordination.k8s.io/v1beta1',
@@ -21,7 +21,7 @@ const UNSERVED_MS = 10_000;
  * delays a program that wants to be a candidate.
  */
 const FAILED_BACKOFF = { initialMs: 50, maxMs: UNSERVED_MS, resetAfterMs: UNSERVED_MS };
-/** Delay after a successful discovery, in milliseconds. The next discovery looks for a better version. */
+/** Delay after a discovery that has found a version, in milliseconds. The next discovery looks for a better version. */
 const SERVED_MS = 300_000;
 
 /**
@@ -38,7 +38,7 @@ export class Candidate {
   readonly published: Promise<void> = this.#published.promise;
   #running: Promise<void> | undefined;
   #current: PublishedCandidate | undefined;
-  /** The LeaseCandidate in the former API group, from a move until the new LeaseCandidate is published. */
+  /** The LeaseCandidate in the former API group, if an unfinished move still has to delete it. */
   #former: PublishedCandidate | undefined;
   /** The API versions that the program has no permission to use: a Role may allow only one API group. */
   readonly #forbidden = new Set<CandidateApiVersion>();
@@ -92,8 +92,8 @@ export class Candidate {
   }
 
   /**
-   * Finds the best available API version. Moves the LeaseCandidate if this version is not the current one. Resolves to
-   * the delay until the next discovery, in milliseconds.
+   * Finds the best available API version. If this version is not the current one, publishes the LeaseCandidate in it or
+   * moves the LeaseCandidate to it. Resolves to the delay until the next discovery, in milliseconds.
    */
   async #discover(signal: AbortSignal): Promise<number> {
     const served = (apiVersions: readonly CandidateApiVersion[]) =>
@@ -158,7 +158,7 @@ export class Candidate {
 
   /**
    * Deletes the LeaseCandidate in the former API group. In a move, this deletion is the last step: a program with two
-   * LeaseCandidates does no harm, but a leader without a LeaseCandidate has to yield to any candidate.
+   * LeaseCandidates does no harm, but a leader without a LeaseCandidate has to yield to any electable candidate.
    */
   async #removeFormer(): Promise<void> {
     const former = this.#former;

@@ -5,7 +5,7 @@ import type { TermEnd } from './term.ts';
 export interface ElectorTiming {
   /** The duration that each renewal writes. A multiple of 1000, because the Lease contains whole seconds. */
   readonly leaseDurationMs: number;
-  /** The elector stops leading if it has not renewed the Lease for this long. */
+  /** If the last successful renewal was sent this long ago, the elector tells the program to stop. */
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
 }
@@ -22,8 +22,8 @@ export interface LeaseSight {
   /** The greatest leaseTransitions that the elector has seen; -1 if it has never seen the Lease. */
   readonly maxTransitions: number;
   /**
-   * True if the elector has seen a grant that increased leaseTransitions, and no renewal after this grant. In this
-   * case, no term has used the current leaseTransitions as its fencing token.
+   * True if the current record meets `isUnrenewedGrant`, and the elector saw this grant increase leaseTransitions. In
+   * this case, no term of this Lease object has used the current leaseTransitions as its fencing token.
    */
   readonly isTokenUnused: boolean;
 }
@@ -43,7 +43,7 @@ export interface ElectorView {
   readonly timing: ElectorTiming;
   readonly sight: LeaseSight | undefined;
   readonly term: TermView | undefined;
-  /** Why the elector must not lead; undefined if it may lead. */
+  /** The elector must not lead while this is set: the program resigns or has withdrawn, or the participant stops. */
   readonly refusal: 'resigned' | 'stopped' | undefined;
   /**
    * True if another elector may renew the Lease with the same identity: the elector of a duplicate program, or, with
@@ -51,16 +51,16 @@ export interface ElectorView {
    */
   readonly hasRival: boolean;
   readonly isRequestInFlight: boolean;
-  /** The elector sends no request before this time. */
+  /** The elector does not write the Lease before this time. */
   readonly retryAt: Instant;
-  /** The elector tries to release the Lease at least until this time. */
+  /** The elector retries a failed release at least until this time, unless the Lease expires earlier. */
   readonly releaseDeadline: Instant;
 }
 
 export type ElectorStep =
   /** Waits until the time `until`, or until the Lease or the elector's own state changes. */
   | { readonly kind: 'await'; readonly until: Instant }
-  /** Sends a renewal. With `takeUp`, a term begins when the API server confirms the renewal. */
+  /** Sends a renewal. After a confirmed `takeUp`, a term begins, unless the term would end at once. */
   | { readonly kind: 'takeUp' | 'renew'; readonly lease: Lease; readonly fencingToken: number }
   | { readonly kind: 'end'; readonly why: TermEnd }
   /** Removes the holder from the Lease. */
@@ -75,7 +75,8 @@ const MAX_TRANSITIONS = 2 ** 31 - 1;
 export function decideElector(view: ElectorView, now: Instant): ElectorStep {
   const { term } = view;
   if (!term) return decideFollowing(view, now);
-  // Until the callback ends, neither renew nor release the Lease: the program may still act as leader.
+  // Until the callback ends, do not release the Lease: the program may still act as leader. Do not renew it either: the
+  // Lease must expire if the callback never ends.
   if (term.isOver) return { kind: 'await', until: laterThan(now, lapsesAt(term, view.timing)) };
   return decideLeading(view, term, now);
 }
@@ -127,7 +128,7 @@ export function hasExpired(sight: LeaseSight, now: Instant): boolean {
   return now >= expiresAt(sight);
 }
 
-/** Returns the holder of the Lease; undefined if the Lease is missing, has no holder or has expired. */
+/** Returns the holder; undefined if the Lease was not read yet, is missing, has no holder or has expired. */
 export function holderSeen(sight: LeaseSight | undefined, now: Instant): string | undefined {
   if (!sight || hasExpired(sight, now)) return undefined;
   return sight.lease?.holderIdentity || undefined;
@@ -144,8 +145,9 @@ export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: Lease
 }
 
 /**
- * Returns whether the Lease was granted and not renewed since. A grant sets acquireTime and renewTime to the same time,
- * and a renewal changes only renewTime.
+ * Returns whether the Lease looks like an unrenewed grant: acquireTime equals renewTime. Most grants set both to the
+ * same time, and a renewal then changes only renewTime. Exceptions: a grant of the built-in coordinator sets no
+ * acquireTime, and a grant of a reserved Lease sets an earlier one (rule 8).
  */
 export function isUnrenewedGrant(lease: Lease | undefined): boolean {
   return lease?.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
@@ -159,8 +161,8 @@ function decideLeading(view: ElectorView, term: TermView, now: Instant): Elector
   if (refusal) return { kind: 'end', why: refusal };
   const lease = sight?.lease;
   if (lease && prefersAnother(lease, identity)) return { kind: 'end', why: 'yielded' };
-  // Wait for the request in flight. Also wait if the Lease was deleted: only the coordinator creates Leases. The term
-  // then continues until its deadline.
+  // Wait for the request in flight. Also wait if the Lease was deleted: this elector never creates a Lease. The term
+  // then continues at most until its deadline.
   if (view.isRequestInFlight || !lease) return { kind: 'await', until: deadline };
   const renewAt = Math.max(term.renewedAt + timing.retryPeriodMs, retryAt);
   if (now < renewAt) return { kind: 'await', until: Math.min(renewAt, deadline) };
@@ -192,7 +194,7 @@ function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
 }
 
 /**
- * Returns the time at which the elector stops trying to release the Lease. Each new record extends this time, because
+ * Returns the time at which the elector stops trying to release the Lease. A new record can extend this time, because
  * the record may be a new grant, which the elector must release too.
  */
 function givesUpAt({ sight, releaseDeadline, timing }: ElectorView): Instant {

@@ -86,12 +86,12 @@ export class Elector {
     });
   }
 
-  /** Resolves after the Lease was first read, or found missing. From then on, the elector sees a grant at once. */
+  /** Resolves after the Lease was first read, or found missing. From then on, the elector watches for grants. */
   get synced(): Promise<void> {
     return this.#follower.synced;
   }
 
-  /** The holder of the Lease as last seen; undefined if the Lease is missing, has no holder or has expired. */
+  /** The holder as last seen; undefined if the Lease was not read yet, is missing, has no holder or has expired. */
   get holder(): string | undefined {
     return holderSeen(this.#follower.sight, this.#parts.clock.now());
   }
@@ -108,7 +108,7 @@ export class Elector {
   }
 
   /**
-   * Takes part until `signal` aborts, or until the callback ends without being told to stop. Then releases the
+   * Takes part until `signal` aborts, or until the callback fails or ends without being told to stop. Then releases the
    * Lease if this elector holds it. Resolves even if the release fails. Rejects with the error of the callback.
    */
   async run(signal: AbortSignal): Promise<void> {
@@ -128,8 +128,8 @@ export class Elector {
   }
 
   /**
-   * Ends the term and releases the Lease. Resolves when the Lease is released, or cannot be released in time. The
-   * coordinator may grant the Lease to this elector again at once.
+   * Ends the term, waits until the callback has ended, and then releases the Lease. Resolves even if the release fails.
+   * The coordinator may grant the Lease to this elector again at once.
    */
   resign(): Promise<void> {
     if (!this.#isRunning) return Promise.resolve();

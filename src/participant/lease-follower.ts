@@ -26,7 +26,7 @@ export interface LeaseParts {
 }
 
 interface LeaseFollowerParts extends LeaseParts {
-  /** Deadline of each read or write of the Lease, in milliseconds. */
+  /** Deadline of each write of the Lease, and of each read outside the watch, in milliseconds. */
   readonly deadlineMs: number;
   /** Called after each change of `sight`. Must not throw. */
   readonly onSeen: () => void;

@@ -174,6 +174,20 @@ describe('an observation for the audit', () => {
     });
   });
 
+  test('opens a watch again from its last event when its lifetime is over, so that a long audit lasts to its end', async () => {
+    const client = makeCluster();
+    const { seen, clock } = observe(client, 600_000);
+    await vi.waitFor(() => expect(client.watches).toHaveLength(1));
+    client.watch.event('MODIFIED', rawLease({ renewTime: stampAt(2000) }, { resourceVersion: '7' }));
+    await clock.advance(300_000);
+    client.watch.bookmark('9');
+    client.watch.end();
+    await vi.waitFor(() => expect(client.watches).toHaveLength(2));
+    expect(client.watches.map(({ resourceVersion }) => resourceVersion)).toEqual(['5', '9']);
+    await clock.advance(300_000);
+    expect(await seen).toMatchObject({ watchedMs: 600_000, unread: [] });
+  });
+
   test('rejects without the permission to list Leases', async () => {
     const { seen } = observe(makeCluster({ refused: ['list leases'] }));
     await expect(seen).rejects.toThrow(`GET ${LEASES} was answered 403`);

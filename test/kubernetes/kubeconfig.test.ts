@@ -343,9 +343,15 @@ test('anchors and merge keys are resolved', () => {
   });
 });
 
-test('an error about a file does not contain its text, which may be a secret', () => {
-  const kubeconfig = file('config', 'users:\n- name: a\n  user: { token: s3cret');
-  expect(() => loadKubeConfig({ kubeconfig, env: {} })).toThrow(/is not valid: (?!.*s3cret).*line 3/s);
+test.each([
+  { name: 'a bracket is missing', user: '{ token: s3cret', want: 'it is no YAML at line 3' },
+  { name: 'it looks like a block', user: '\n    password: |s3cret\n', want: 'it is no YAML at line 4' },
+  { name: 'it looks like an alias', user: '\n    password: *s3cret\n', want: 'it is no YAML' },
+])('an error about a file does not contain its text, which may be a secret: $name', ({ user, want }) => {
+  const kubeconfig = file('config', `users:\n- name: a\n  user: ${user}`);
+  const load = () => loadKubeConfig({ kubeconfig, env: {} });
+  expect(load).toThrow(`is not valid: ${want}`);
+  expect(load).toThrow(/^(?!.*s3cret)/s);
 });
 
 describe('an error', () => {

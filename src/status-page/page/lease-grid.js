@@ -9,8 +9,8 @@ const OVERSCAN = 8;
 const MOST_DOTS = 6;
 
 /**
- * Shows Leases as a grid. Only the rows in and near the visible part exist in the document. The focus stays on the
- * grid. Arrow keys make the next or previous row active, and Enter opens the Lease of the active row.
+ * Shows Leases as a grid. Only the rows in and near the visible part exist in the document. The grid can have the
+ * focus, a row cannot. Arrow keys make the next or previous row active, and Enter opens the Lease of the active row.
  * @param {HTMLElement} root
  * @param {(key: string, isByKeyboard: boolean) => void} onOpen
  */
@@ -110,7 +110,7 @@ export function leaseGrid(root, onOpen) {
       root.setAttribute('aria-rowcount', String(entries.length + 1));
       render();
     },
-    /** Activates a Lease and scrolls it into view. @param {string} key */
+    /** If the grid has this Lease, makes its row active and scrolls the row into view. @param {string} key */
     reveal(key) {
       const index = entries.findIndex((entry) => entry.key === key);
       if (index >= 0) moveTo(index);

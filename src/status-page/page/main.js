@@ -14,7 +14,7 @@ import { keyInHash } from './words.js';
 
 /** Maximum number of elections that the page keeps. The server keeps the same number. */
 const REMEMBERED = 200;
-/** Time without typing after which a screen reader announces the number of results, in milliseconds. */
+/** Time from a change of the search or filter until a screen reader announces the number of results, in milliseconds. */
 const ANNOUNCE_MS = 800;
 
 /** Data from one connection. @typedef {{ leases: LeaseList, elections: ElectionEntry[], isComplete: boolean }} Copy */
@@ -46,7 +46,7 @@ const side = find('side');
 const timeline = find('elections');
 const showElections = electionList(timeline);
 const grid = leaseGrid(gridRoot, (key, isByKeyboard) => open(key, gridRoot, isByKeyboard));
-/** The element from which the details were opened. It gets the focus back when the details are closed. */
+/** The element that `open` last got as `from`; initially the grid. `close` focuses this element if it is visible. */
 let opener = gridRoot;
 
 connect(
@@ -117,7 +117,7 @@ setInterval(plan, 1000);
 function searchAnew() {
   grid.toTop();
   plan();
-  // Screen readers announce each change of `found`, so only a search changes it. Other updates change only `count`.
+  // Screen readers announce each change of `found`, but not of `count`. Only a new search or filter changes `found`.
   const found = find('found');
   setText(found, '');
   clearTimeout(announcement);

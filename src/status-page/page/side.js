@@ -12,7 +12,7 @@ const showElectionsOfLease = electionList(detail);
 let shownEntry;
 
 /**
- * Shows all information about one Lease.
+ * Shows the details of one Lease.
  * @param {string} key
  * @param {LeaseEntry | undefined} entry undefined if the page has no such Lease
  * @param {boolean} isAllKnown true if the replica has read every Lease, and the page has received them

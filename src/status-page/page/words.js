@@ -3,7 +3,7 @@
 /** @type {ReadonlySet<CandidateEntry['state']>} */
 const OUT_OF_IT = new Set(['Unresponsive', 'Expired', 'Deleting']);
 
-/** The meaning of each tone, for users who do not see its colour and shape. @type {Readonly<Record<Tone, string>>} */
+/** The meaning of each tone of a Lease. Screen readers do not see colours. @type {Readonly<Record<Tone, string>>} */
 export const toneTexts = {
   good: 'in good order',
   busy: 'changing',
@@ -28,8 +28,8 @@ export function electionTone({ what, isWarning }) {
 }
 
 /**
- * Formats the binary and the emulation version: `1.36.0` if they are equal, otherwise `1.36.0 as 1.35.0`. `no version`
- * if both are missing.
+ * Formats the binary and the emulation version: `1.36.0` if they are equal, otherwise `1.36.0 as 1.35.0`. Replaces a
+ * missing version by `no version`.
  * @param {Pick<CandidateEntry, 'binary' | 'emulation'>} candidate
  */
 export function versionText({ binary = 'no version', emulation = 'no version' }) {
