@@ -123,7 +123,8 @@ export class Candidate {
       onPublished: () => {
         logger.info({ candidate: description.name, apiVersion }, 'Stands as candidate');
         this.#published.resolve();
-        void this.#removeFormer();
+        // `next` itself may be the former LeaseCandidate by now: a later move may have left it again.
+        if (this.#current === next) void this.#removeFormer();
       },
       onForbidden: () => {
         this.#forbidden.add(apiVersion);

@@ -102,9 +102,12 @@ export function isTaken({ sight, identity }: Pick<ElectorView, 'sight' | 'identi
  * this term, but the Lease is not a new grant.
  */
 export function isRenewedByRival(lease: Lease | undefined, identity: string, fencingToken: number): boolean {
-  return (
-    lease?.holderIdentity === identity && lease.leaseTransitions > fencingToken && !isUnrenewedGrant(lease)
-  );
+  return lease?.holderIdentity === identity && lease.leaseTransitions > fencingToken && !isGrant(lease);
+}
+
+/** Returns whether a coordinator wrote the current renewTime, so no program has renewed the Lease since. */
+export function isGrant(lease: Lease): boolean {
+  return lease.isRenewedByCoordinator === true || isUnrenewedGrant(lease);
 }
 
 /**

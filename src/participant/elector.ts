@@ -8,9 +8,9 @@ import {
   type ElectorView,
   hasExpired,
   holderSeen,
+  isGrant,
   isRenewedByRival,
   isTaken,
-  isUnrenewedGrant,
   lapsesAt,
 } from './elector-decision.ts';
 import { LeaseFollower, type LeaseParts } from './lease-follower.ts';
@@ -163,7 +163,7 @@ export class Elector {
     // have told other programs to lead. Wait until `#resumesAt`, because these programs may still lead.
     if (!this.#hasSeen && lease?.holderIdentity === identity) this.#retryAt = this.#resumesAt;
     this.#hasSeen = true;
-    if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;
+    if (lease?.holderIdentity !== identity || isGrant(lease)) this.#hasRival = false;
     if (this.#term && isTaken(this.#view(), this.#term)) {
       this.#term.take();
       if (!this.#hasRival && isRenewedByRival(lease, identity, this.#term.fencingToken)) {

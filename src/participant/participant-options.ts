@@ -5,15 +5,15 @@ import type { MetricsRegistry, ParticipantLogger } from './participant-telemetry
 export interface ParticipateOptions {
   readonly lease: string;
   /**
-   * The namespace of the Lease and of the LeaseCandidate. Default: the namespace of the kubeconfig's context; with the
-   * service account of a pod, the namespace of that pod.
+   * The namespace of the Lease and of the LeaseCandidate. Default: the namespace of the kubeconfig's context, or
+   * `default` if the context has none; with the service account of a pod, the namespace of that pod.
    */
   readonly namespace?: string;
   /** The program's version as strict semver, such as `1.4.2`. */
   readonly binaryVersion: string;
   /** The version that the program emulates. Must not be higher than `binaryVersion`. Default: `binaryVersion`. */
   readonly emulationVersion?: string | undefined;
-  /** The name of the strategy that chooses the leader. Default `OldestEmulationVersion`. */
+  /** The name of the strategy that should choose the leader (rule 4). Default `OldestEmulationVersion`. */
   readonly strategy?: string | undefined;
   /**
    * The name of the LeaseCandidate, and the `holderIdentity` of the Lease while the program leads. Must be unique among
@@ -23,9 +23,9 @@ export interface ParticipateOptions {
   readonly identity?: string | undefined;
   /**
    * The Pod in which the program runs. If the Pod is in the namespace of the LeaseCandidate, it owns the
-   * LeaseCandidate, and Kubernetes deletes both together. Default of `pod.namespace`: the namespace of the service
-   * account that the program uses. With a kubeconfig or a `client`, there is no default: without `pod.namespace`, the
-   * LeaseCandidate has no owner.
+   * LeaseCandidate: when the Pod is deleted, Kubernetes also deletes the LeaseCandidate. Default of `pod.namespace`:
+   * the namespace of the service account that the program uses. With a kubeconfig or a `client`, there is no default:
+   * without `pod.namespace`, the LeaseCandidate has no owner.
    */
   readonly pod?:
     | { readonly name: string; readonly uid: string; readonly namespace?: string | undefined }
@@ -79,9 +79,10 @@ export interface ParticipateOptions {
    */
   readonly candidateOnly?: boolean;
   /**
-   * If the Lease names this identity when the participant starts, the participant does not write the Lease for this
-   * long after its start, in milliseconds; default 0. Set this option if the participant tells other programs whether
-   * to lead: these programs may still rely on answers of a former process with this identity.
+   * If the Lease names this identity when the participant starts, the participant waits before it writes the Lease. The
+   * wait ends this long after the participant was created, in milliseconds; default 0. Set this option if the
+   * participant tells other programs whether to lead: these programs may still rely on answers of a former process with
+   * this identity.
    */
   readonly resumeDelayMs?: number;
   /** Called with the first state, and with each new state. */
@@ -95,11 +96,11 @@ export type ParticipantOptions = ParticipateOptions & Required<Pick<ParticipateO
 
 /** What a participant has seen of its election, and its own role. */
 export interface ParticipantState {
-  /** The holder of the Lease; undefined if the Lease is missing, has no holder or has expired by the local clock. */
+  /** The holder in the Lease as last seen; undefined if there is none, or the Lease has expired by the local clock. */
   readonly holder: string | undefined;
   /**
    * `leading`: the program leads. `ending`: the program was told to stop, but its callback has not ended yet.
-   * `following`: at all other times.
+   * `following`: at all other times, and always with `candidateOnly`.
    */
   readonly role: 'following' | 'leading' | 'ending';
   /** False from a call of `withdraw` until a call of `stand`, even while the program still ends its term. */

@@ -16,8 +16,8 @@ export const silent: ParticipantLogger = { debug() {}, info() {}, warn() {}, err
 
 /**
  * Returns a logger that writes to `logger` and never throws, so that a failing log does not prevent the participant
- * from leading or releasing. If `logger` throws, the returned logger reports this error with `logger.error`. If
- * `logger.error` throws too, the process emits one warning.
+ * from leading or releasing. If `logger` throws, the returned logger reports this error with `logger.error`. The first
+ * time that `logger.error` throws too, the process emits a warning.
  */
 export function guardedLogger(logger: ParticipantLogger): ParticipantLogger {
   if (logger === silent) return silent;
@@ -41,8 +41,8 @@ export function guardedLogger(logger: ParticipantLogger): ParticipantLogger {
 }
 
 /**
- * Calls a callback of the program. If the callback throws, logs the error with the message `thrown`; without a logger,
- * emits a process warning.
+ * Calls code of the program: a callback or the metrics. If the call throws, logs the error with the message `thrown`;
+ * without a logger, emits a process warning.
  */
 export function callSafely(logger: ParticipantLogger, thrown: string, call: () => void): void {
   try {

@@ -20,9 +20,9 @@ import type { Lead } from './term.ts';
 
 /**
  * Takes part in an election. Calls `lead` each time the program is elected. Resolves after `options.signal` has
- * aborted, or after `lead` has returned without being told to stop. Rejects with the error of `lead`, with a RangeError
- * for an invalid option, or with a KubeConfigError if there is no cluster to connect to. With `await using`, the
- * program stops taking part at the end of the block.
+ * aborted, or after `lead` has returned without being told to stop. Rejects with the error of `lead` (see
+ * {@link Participant.run}), with a RangeError for an invalid option, or with a KubeConfigError if there is no usable
+ * kubeconfig or service account. With `await using`, the program stops taking part at the end of the block.
  */
 export function participate(options: ParticipateOptions, lead: Lead): Promise<void> & AsyncDisposable {
   const stopping = new AbortController();
@@ -60,7 +60,7 @@ export class Participant {
   readonly #candidate: Candidate;
   readonly #elector: Elector;
   #isStanding = true;
-  /** Whether the callback still runs although the Lease has expired. The LeaseCandidate is then withdrawn. */
+  /** Whether the callback still runs `leaseDurationMs` after the last renewal. The LeaseCandidate is then withdrawn. */
   #isOverrun = false;
   readonly #stopping = new AbortController();
   #lastState: ParticipantState | undefined;
@@ -112,9 +112,10 @@ export class Participant {
   }
 
   /**
-   * Takes part until `signal` or `options.signal` aborts, or until the callback ends without being told to stop. Then
-   * releases the Lease and deletes the LeaseCandidate. Rejects with the error of the callback. Later calls return the
-   * same promise.
+   * Takes part until `signal` or `options.signal` aborts, `stop` is called, the callback ends without being told to
+   * stop, or the callback fails. Then releases the Lease and deletes the LeaseCandidate. If the callback has failed,
+   * rejects with its error. After the callback was told to stop, an AbortError or the reason of the term's signal does
+   * not count as a failure. Later calls return the same promise.
    */
   run(signal?: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
@@ -220,9 +221,9 @@ export interface ConnectionOptions extends KubeConfigSource {
 
 /**
  * Creates the client of a participant. In the result, `namespace` is `options.namespace` or, by default, the namespace
- * of the current context. `podNamespace` is the namespace of this program's Pod. With a kubeconfig, `podNamespace` is
- * undefined, because the kubeconfig may describe another cluster than the one in which the Pod runs.
- * @throws KubeConfigError if there is no cluster to connect to.
+ * of the context (`default` if it has none). `podNamespace` is the namespace of this program's Pod. With a kubeconfig,
+ * `podNamespace` is undefined, because the kubeconfig may describe another cluster than the one in which the Pod runs.
+ * @throws KubeConfigError if there is no usable kubeconfig or service account.
  */
 export function connectParticipant(options: ConnectionOptions) {
   const { clock, userAgent = 'coordinated-leader-election-participant', namespace, ...source } = options;

@@ -36,8 +36,8 @@ interface PublishedCandidateParts extends CandidateParts {
   /** Called once, after this process has created the LeaseCandidate or has adopted an existing one. */
   readonly onPublished: () => void;
   /**
-   * Called once if the API server answers 403 before the first publication: the program has no permission for this API
-   * version. The participant still retries.
+   * Called once if the API server answers a read or write of the LeaseCandidate with 403 before the first publication:
+   * the program has no permission for this API version. The participant still retries.
    */
   readonly onForbidden: () => void;
   /** Called when the watch starts again. The API server may have restarted, and may serve other API versions now. */
@@ -48,7 +48,7 @@ interface PublishedCandidateParts extends CandidateParts {
 
 /** Interval of renewals without a ping, in milliseconds. client-go uses the same interval. */
 const RENEWAL_MS = 300_000;
-/** Deadline of each request, in ms. Short, because by default, an election waits only 5 s for the answer to a ping. */
+/** Deadline of a read or write, in ms. Short: by default, an election waits only 5 s for the answer to a ping. */
 const DEADLINE_MS = 2500;
 const BACKOFF = { initialMs: 50, maxMs: 2000, resetAfterMs: 2000 };
 /**
@@ -57,8 +57,8 @@ const BACKOFF = { initialMs: 50, maxMs: 2000, resetAfterMs: 2000 };
  */
 const DELETED_BACKOFF = { initialMs: 5, maxMs: 60_000, resetAfterMs: 60_000 };
 /**
- * How long `remove` retries to delete the LeaseCandidate, in ms. After that, the LeaseCandidate stays until the
- * coordinator collects it (rule 1).
+ * How long `remove` retries to delete the LeaseCandidate, in ms. After that, the LeaseCandidate stays until Kubernetes
+ * deletes it together with its Pod, or the coordinator collects it (rule 1).
  */
 const REMOVAL_MS = 5000;
 
@@ -73,12 +73,12 @@ export class PublishedCandidate {
   readonly #trouble: TroubleLog;
   /** The LeaseCandidate as last seen; undefined if there is none. */
   #own: KubernetesObject | undefined;
-  /** Whether `#own` is unknown or outdated and must be read. */
+  /** Whether `#own` is unknown or may be outdated, and must be read. */
   #isStale = true;
   /** Whether this process has created the LeaseCandidate, or has adopted an existing one ({@link adoptionPatch}). */
   #isPublished = false;
   #isForbidden = false;
-  /** The pingTime that the last renewal answered. */
+  /** The pingTime that the last sent renewal answers, even if that renewal failed; undefined if there was no ping. */
   #answeredPing: MicroTime | undefined;
   #running: Promise<void> | undefined;
 
@@ -103,8 +103,8 @@ export class PublishedCandidate {
       onError: watchTrouble.failed,
       onNotServed,
       observe: (observation) => {
-        // A watch does not show deletions from before its start. But an empty list shows that the LeaseCandidate was
-        // deleted.
+        // A watch does not show deletions from before its start. If the list before the watch is empty, the
+        // LeaseCandidate may have been deleted: read it again.
         if (observation.type === 'listed' && observation.objects === 0 && this.#own) this.#invalidate();
         if (observation.type !== 'watchStarted') return;
         watchTrouble.ended();
@@ -131,7 +131,7 @@ export class PublishedCandidate {
     await Promise.all([this.#watch.stop(), this.#running]);
   }
 
-  /** Stops renewing, and deletes the LeaseCandidate. Never rejects. */
+  /** Stops renewing, and deletes the LeaseCandidate if possible. Never rejects. */
   async remove(): Promise<void> {
     await this.stop();
     if (this.#isForbidden && !this.#isPublished) return;
@@ -179,7 +179,7 @@ export class PublishedCandidate {
         await this.#renew();
         backoff.succeeded();
         this.#trouble.ended();
-        // Sleep until the next renewal, unless a ping or a deletion arrived during this renewal: handle it first.
+        // Sleep until the next renewal, unless a ping arrived or `#own` became stale during this renewal.
         if (!this.#isStale && !this.#isPinged()) await this.#sleep.until(clock.now() + RENEWAL_MS);
       } catch (error) {
         if (signal.aborted) return;
@@ -224,8 +224,9 @@ export class PublishedCandidate {
   }
 
   /**
-   * Returns whether the coordinator has sent a ping that no renewal has answered. Does not compare pingTime with
-   * renewTime, because pingTime may be earlier if the coordinator's clock is behind.
+   * Returns whether pingTime differs from the pingTime that the last renewal answers: the coordinator has sent a new
+   * ping. Does not compare pingTime with renewTime, because a new pingTime may be earlier than renewTime if the
+   * coordinator's clock is behind.
    */
   #isPinged(): boolean {
     return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answeredPing;

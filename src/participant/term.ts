@@ -1,23 +1,23 @@
 import { type Clock, type Instant, SAFE_SHARE } from '../support/clock.ts';
 
-/** One period of leadership. It begins when the API server confirms the first renewal of a grant. */
+/** One period of leadership. It begins when the API server confirms the first renewal of the Lease in this period. */
 export interface Term {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** The identity of the leader. */
   readonly holder: string;
   /**
-   * The Lease's leaseTransitions in this term, greater than in all earlier terms. The leader sends this token with each
-   * write to a store. The store can then reject the writes of former leaders: their token is lower than one that the
-   * store has already seen.
+   * The Lease's leaseTransitions in this term. It is greater than in all earlier terms, unless the Lease was deleted or
+   * restored from a backup. The leader sends this token with each write to a store. A store that has already seen a
+   * greater token can reject the write, because a former leader has sent it.
    */
   readonly fencingToken: number;
   /** Aborts when the program must stop leading. The reason is a {@link TermOver}. */
   readonly signal: AbortSignal;
   /**
-   * Returns the remaining time in which no other candidate can lead, in milliseconds; 0 if another holder has the
-   * Lease. This time ends when 90 % of the Lease's duration have passed since the last renewal was sent; the rest is a
-   * reserve for clocks that run at different speeds. A blocked event loop may delay `signal`, but does not extend this
-   * time.
+   * Returns the remaining time in which no other candidate can lead, in milliseconds. This time ends when 90 % of the
+   * Lease's duration have passed since the last successful renewal was sent; the rest is a reserve for clocks that run
+   * at different speeds. A blocked event loop may delay `signal`, but does not extend this time. Returns 0 after the
+   * elector has seen that the Lease no longer belongs to this term, and after the {@link Lead} function has ended.
    */
   remainingMs(): number;
 }
@@ -27,7 +27,8 @@ export interface Term {
  * - `yielded`: the Lease names another candidate as its preferredHolder.
  * - `resigned`: the program called `resign` or `withdraw`.
  * - `stopped`: the participant was stopped, or the program's {@link Lead} function has ended by itself.
- * - `lost`: the Lease was not renewed in time, or has another holder.
+ * - `lost`: the Lease was not renewed in time, or no longer belongs to this term: the Lease has another holder or no
+ *   holder, or another client has increased leaseTransitions.
  */
 export type TermEnd = 'yielded' | 'resigned' | 'stopped' | 'lost';
 
@@ -78,7 +79,7 @@ export class RunningTerm implements Term {
     return this.signal.aborted;
   }
 
-  /** Makes `remainingMs` return 0, because another holder has the Lease or may get it at any time. */
+  /** Makes `remainingMs` return 0, because the Lease no longer belongs to this term, or the program has stopped. */
   take(): void {
     this.#isTaken = true;
   }

@@ -16,8 +16,8 @@ export interface HealthCheck {
 export interface HttpServerParts {
   readonly clock: Clock;
   /**
-   * Returns the checks of `/readyz`. Called for each request to `/readyz`. A failed check means that the process cannot
-   * do its work at the moment, unless the check is informational.
+   * Returns the checks of `/readyz`. Called for each GET or HEAD request to `/readyz`. A failed check means that the
+   * process cannot do its work at the moment, unless the check is informational.
    */
   readinessChecks(): readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
@@ -27,7 +27,7 @@ export interface HttpServerParts {
 
 /**
  * Serves `/metrics`, `/livez`, `/readyz` and an optional status page on one port.
- * @throws {Error} with the address and advice, if the server cannot listen on it.
+ * @throws {Error} with the address, and with advice for common causes, if the server cannot listen on the address.
  */
 export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): Promise<HttpServer> {
   const { clock, statusPage } = parts;
@@ -47,9 +47,9 @@ export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): 
 }
 
 export interface HttpServer<Address = ListenAddress> {
-  /** The address, with the port that the system selected for port 0. */
+  /** The address, with the port that the system selected for port 0. Undefined for a Unix socket. */
   readonly address: Address;
-  /** Closes idle connections, waits for answers in flight, and closes the rest after a second. */
+  /** Closes idle connections. Waits up to a second for answers in flight, then closes all remaining connections. */
   close(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export interface Answer {
   readonly body: string;
   /** Default: plain text. */
   readonly contentType?: string;
-  /** The methods for the Allow header, if the request had another method. */
+  /** The methods that the path allows, for the Allow header of an answer with status 405. */
   readonly allow?: string;
 }
 
@@ -76,7 +76,7 @@ interface AnswersParts {
 /** Grace period for answers in flight, in milliseconds. Short, because it delays the termination of a pod. */
 const CLOSE_WITHIN_MS = 1000;
 
-/** Lets `server` listen. Resolves to the address on which it listens. */
+/** Lets `server` listen. Resolves to the address on which `server` listens; to undefined for a Unix socket. */
 export type Listen<Address> = (server: Server) => Promise<Address>;
 
 /** Starts an HTTP server that sends the answers of `parts.answer`. Rejects if the server cannot listen. */
@@ -129,7 +129,7 @@ function notFound(path: string, parts: HttpServerParts): Answer {
 }
 
 const pages: Readonly<Record<string, (parts: HttpServerParts) => Promise<Answer>>> = {
-  // No checks: if the event loop hangs, there is no answer, and the kubelet restarts the container.
+  // The answer itself is the check: if the event loop hangs, the kubelet gets no answer, and restarts the container.
   '/livez': async () => ({ status: 200, body: 'livez check passed\n' }),
   '/readyz': async (parts) => healthReport(parts.readinessChecks()),
   '/metrics': answerMetrics,

@@ -21,7 +21,7 @@ const KUBECONFIG_HEADER = '# Written at each start of: coordinated-leader-electi
 /**
  * Runs the embedded API server, which serves the coordination API, until a signal stops it. Writes the instructions for
  * users to the standard output. Writes warnings and the log to the error output.
- * @throws {Error} with advice, if a setting cannot be used.
+ * @throws {Error} if a setting cannot be used.
  */
 export async function runServer(settings: ServeSettings, host: Host): Promise<void> {
   const stop = host.stopOn('SIGTERM', 'SIGINT');
@@ -157,7 +157,7 @@ type Credentials = Awaited<ReturnType<typeof obtainCredentials>>;
 
 /**
  * Reads the certificate and the tokens from the files that the settings name, or generates them. With a data directory,
- * generated files are kept there, so that kubeconfigs remain valid after a restart.
+ * generated files are kept there, so that kubeconfigs remain valid after a restart, until the certificate is renewed.
  * @throws {Error} that names the file or flag that cannot be used.
  */
 async function obtainCredentials(settings: ServeSettings, clock: Clock) {

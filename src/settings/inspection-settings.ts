@@ -35,7 +35,7 @@ export const allNamespacesRow = inGroup('Cluster:', {
 
 /**
  * Settings of the commands that decide by the coordinator's rules, without the coordinator. Users must give the same
- * durations as the coordinator uses, otherwise these commands decide differently.
+ * durations as the coordinator uses, otherwise these commands may decide differently.
  */
 export const inspectionRows = {
   ...clusterRows,

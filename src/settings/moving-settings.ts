@@ -1,7 +1,7 @@
 import { allNamespacesRow, inspectionRows, lockRow, outputRow } from './inspection-settings.ts';
 import { duration, inGroup, option, type SettingsOf, settingsTable, text, toggle } from './settings-table.ts';
 
-/** The settings that the commands `transfer` and `drain` have in addition to `inspectionRows`. */
+/** The settings that the commands `transfer` and `drain` have in common, in addition to `inspectionRows`. */
 const movingRows = {
   ...lockRow,
   ...inGroup('Time:', {

@@ -73,7 +73,8 @@ const settings = {
       description: 'name of the candidate and of the holder; must be unique among running programs',
       defaultNote: "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
     }),
-    // The lowest release version except 0.0.0. kube-apiserver rejects 0.0.0 if the strategy is OldestEmulationVersion.
+    // The default is the lowest release version above 0.0.0. It is also the default of emulationVersion, where
+    // kube-apiserver rejects 0.0.0 if the strategy is OldestEmulationVersion.
     binaryVersion: option('binary-version', version, {
       description: "the program's version",
       default: '0.0.1',
@@ -160,9 +161,9 @@ const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * Returns two times, in milliseconds after the last renewal was sent. The wrapper kills the command at `wrapperMs`. If
- * the wrapper is paused or has crashed, the guard kills the command at `guardMs`. Until `guardMs`, no other candidate
- * can lead.
+ * Returns two times, in milliseconds after the last renewal was sent. The wrapper kills the command at `wrapperMs` at
+ * the latest. If the wrapper is paused or has crashed, the guard kills the command at `guardMs` at the latest. Until
+ * `guardMs`, no other candidate can lead.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(

@@ -61,9 +61,9 @@ const settings = {
       description: 'how long an election waits for candidates to answer',
       default: '5s',
     }),
-    // A client-go elector reads its Lease every 2.0 to 4.4 s, so a very short grant may expire before the elector sees
-    // it. If the holder crashes before its first renewal, a long grant leaves the Lease without a leader for a long
-    // time.
+    // By default, a client-go elector reads its Lease every 2.0 to 4.4 s, so a very short grant may expire before the
+    // elector sees it. If the holder crashes before its first renewal, a long grant may leave the Lease without a
+    // leader for a long time.
     leaseDurationSeconds: option('lease-duration', duration('3s', '1h', 1000), {
       description: 'duration of a grant until the first renewal by the new leader, in whole seconds',
       default: '10s',

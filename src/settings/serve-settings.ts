@@ -38,7 +38,8 @@ const settings = {
       defaultNote: 'generated, and kept in the data directory',
     }),
     // If this option names no LeaseCandidate version of coordination.k8s.io, the server drops the fields strategy and
-    // preferredHolder of Leases, as kube-apiserver does when its feature gate is off.
+    // preferredHolder of Leases, unless the stored Lease already has the field. kube-apiserver does the same if its
+    // feature gate CoordinatedLeaderElection is off.
     leaseCandidateVersions: option('leasecandidate-versions', versions, {
       description:
         'versions of LeaseCandidate to serve; without a version of coordination.k8s.io, as with the feature gate off; "none" serves none',

@@ -8,7 +8,7 @@ export interface Setting<T, Default = string | undefined> extends ValueType<T> {
   readonly flag: string;
   /** The one-letter flag without its dash, if kubectl has one for the same purpose. */
   readonly short?: string;
-  /** Whether a user may give the flag several times. */
+  /** Whether the values of a repeated flag are joined with commas. If not, only the last value counts. */
   readonly repeatable?: true;
   /** The default, as a user would write it; undefined if there is no default. */
   readonly default: Default;
@@ -23,14 +23,14 @@ export interface Setting<T, Default = string | undefined> extends ValueType<T> {
 }
 
 export interface ValueType<T> {
-  /** The placeholder of the value in the help, such as `<duration>`; absent for a switch, which has no value. */
+  /** The placeholder of the value in the help, such as `<duration>`; absent for a switch, whose flag has no value. */
   readonly placeholder?: string;
   readonly parse: Parser<T>;
 }
 
 /**
- * Parses the text that a user gave. `problem` completes a sentence that begins with this text: `"5x" is not a duration;
- * give e.g. 10s`.
+ * Parses the text that a user gave, or the default. `problem` completes a sentence that begins with this text: `"5x" is
+ * not a duration; give e.g. 10s`.
  */
 type Parser<T> = (text: string) => { value: T } | { problem: string };
 
@@ -38,13 +38,13 @@ type Parser<T> = (text: string) => { value: T } | { problem: string };
 export interface SettingsTable<S> {
   /** Prefix of the environment variables, without its last underscore: `CLE_DEMO` for `CLE_DEMO_LISTEN`. */
   readonly envPrefix: string;
-  /** The settings, in the order of the help. */
+  /** The settings. The help shows them by group, and in this order within each group. */
   readonly settings: { readonly [K in keyof S]: Setting<S[K]> };
-  /** Returns one sentence for each contradiction between settings that are valid by themselves. */
+  /** Checks settings that are valid by themselves: for contradictions between them, and for missing settings. */
   readonly contradictionsIn: (settings: S) => Contradictions;
 }
 
-/** One entry for each check: a sentence that describes the contradiction, or a falsy value if there is none. */
+/** One entry for each check: a sentence that describes the problem, or a falsy value if there is none. */
 export type Contradictions = readonly (string | false | undefined)[];
 
 /** The type of the resolved settings of these rows. A setting without a default may be undefined. */
@@ -82,10 +82,10 @@ export function toggle(flag: string, description: string, isOn: 'true' | 'false'
   return { flag, default: isOn, description, parse: boolean };
 }
 
-/** The flags that a user gave, as text. A setting whose flag is not given is absent. */
+/** The values of the flags that a user gave, as text. A setting whose flag is not given is absent. */
 export type GivenFlags<S> = { readonly [K in keyof S]?: string };
 
-/** An error with all problems of the settings. Each problem names its flag or variable. */
+/** An error with one or more problems of the settings. Each problem names at least one flag. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -113,7 +113,7 @@ export function rowsOf<S>({ settings }: Pick<SettingsTable<S>, 'settings'>) {
 }
 
 /**
- * Resolves each setting: from its flag, otherwise its environment variable, otherwise its default.
+ * Resolves each setting: from its flag, otherwise its environment variable if not empty, otherwise its default.
  * @throws {SettingsError} with all invalid values, or, if every value is valid, with all contradictions.
  */
 export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>, env: Environment): S {
@@ -229,8 +229,8 @@ export const listenAddress: ValueType<ListenAddress | undefined> = {
 };
 
 /**
- * `host:port` or `[ipv6]:port`. The host is required: without a host, the server would listen on every address, and
- * other machines could reach it.
+ * `host:port` or `[ipv6]:port`. The host is required: without a host, the server would listen on every IPv4 address,
+ * and other machines could reach it.
  */
 export const boundAddress = valueType(
   '<host:port>',
@@ -253,7 +253,7 @@ function addressIn(given: string): ListenAddress | undefined {
   return { host: groups['v6'] ?? (groups['host'] || '0.0.0.0'), port };
 }
 
-/** Returns the parts of a comma-separated text. */
+/** Returns the parts of a comma-separated text, without surrounding spaces. Skips empty parts. */
 export function namesIn(given: string): readonly string[] {
   return given
     .split(',')

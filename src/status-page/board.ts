@@ -45,8 +45,8 @@ export function createBoard(clock: Clock, source: LeaseSource) {
     rows,
     /**
      * Marks the entry of a Lease as outdated.
-     * @param isRenewalOnly true if the holder only renewed the Lease. The entry of a held Lease is then not marked,
-     * because a renewal does not change this entry.
+     * @param isRenewalOnly true if the holder only renewed the Lease. Then, marks only the entry of a vacant Lease.
+     * A renewal rarely changes the entry of a held Lease. If it does, the next decision or a deadline marks the entry.
      */
     touch(key: LeaseKey, isRenewalOnly = false): void {
       if (!isRenewalOnly || rows.get(key)?.isHeld === false) stale.add(key);
@@ -68,7 +68,7 @@ export function createBoard(clock: Clock, source: LeaseSource) {
     get isStale(): boolean {
       return stale.size > 0;
     },
-    /** Whether the board has read every Lease that existed when the board was created. */
+    /** True after `refresh` has once updated all outdated entries. At first, all coordinated Leases are outdated. */
     get isLoaded(): boolean {
       return isLoaded;
     },
@@ -82,8 +82,8 @@ const COUNTDOWN_MS = 1000;
 export const MAX_CANDIDATES = 100;
 
 /**
- * Builds the entry of a Lease, using the controller's own decision function. `until` is the time at which the entry
- * becomes outdated even if the Lease and its candidates do not change; undefined if there is no such time.
+ * Builds the entry of a Lease, using the controller's own decision function. `until` is the time at which the entry may
+ * become outdated even if the Lease and its candidates do not change; undefined if there is no such time.
  * @param wallOffsetMs instant + offset = Unix time in ms
  */
 export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: number) {

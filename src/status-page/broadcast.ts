@@ -39,8 +39,8 @@ export type Broadcast = ReturnType<typeof createBroadcast>;
 
 /**
  * Sends the Leases, the elections and the state of the replica to all readers (the open pages): first everything, then
- * the changes. A message contains the current state of a Lease, so a slow reader only misses intermediate states.
- * Without readers, the broadcast does no work.
+ * the changes. A message about a Lease contains its current state, so a slow reader misses only intermediate states of
+ * the Lease. Without readers, the broadcast does no work.
  */
 export function createBroadcast(parts: BroadcastParts) {
   const { clock, source, state, onError } = parts;
@@ -84,7 +84,7 @@ export function createBroadcast(parts: BroadcastParts) {
   }
 
   return {
-    /** Call this when a Lease may have changed. `isRenewalOnly`: the holder has only renewed the Lease. */
+    /** Call this when the entry of a Lease may be outdated. `isRenewalOnly`: the holder has only renewed the Lease. */
     touch(key: LeaseKey, isRenewalOnly = false): void {
       board?.touch(key, isRenewalOnly);
     },
@@ -149,7 +149,7 @@ function startReader(sink: Sink, { clock, hello, electionsAfter }: BroadcastPart
   send('hello', hello);
   sendBeat();
   return {
-    /** Whether the reader has not got the complete board, or more Leases are pending than fit into one message. */
+    /** True until the reader has got the complete board, and while more Leases are pending than fit into a message. */
     isBehind: () => !isComplete || pending.size > LEASES_PER_TURN,
     /**
      * Sends the changes, unless the reader has too many unsent bytes. Returns false if the reader has had too many

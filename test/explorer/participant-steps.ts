@@ -6,9 +6,9 @@ import {
   type ElectorStep,
   edited,
   hasExpired,
+  isGrant,
   isRenewedByRival,
   isTaken,
-  isUnrenewedGrant,
   observeSight,
 } from './rules.ts';
 import type { Scenario, Setting } from './scenario.ts';
@@ -109,7 +109,7 @@ function see(
   const { name, view } = program;
   const sight = observeSight(view.sight, lease, tick * TICK_MS);
   let { hasRival } = view;
-  if (lease?.holderIdentity !== name || isUnrenewedGrant(lease)) hasRival = false;
+  if (lease?.holderIdentity !== name || isGrant(lease)) hasRival = false;
   const { term } = view;
   if (term && isTaken({ sight, identity: name }, term) && isRenewedByRival(lease, name, term.fencingToken))
     hasRival = true;

@@ -390,6 +390,17 @@ describe('the place of a candidate (rule 15)', () => {
     expect(stage.api.requests.filter((request) => request.includes('POST')).length).toBe(1);
   });
 
+  test('keeps the custom resource that the program may use in the end, when it may use neither at first', async () => {
+    stage.api.hasCustomCandidates = true;
+    stage.fate = ({ path }) => (path.includes('/namespaces/') ? { outcome: 403 } : {});
+    await started();
+    await stage.clock.advance(60_000);
+    expect(own(CUSTOM)).toBeUndefined();
+    stage.fate = ({ path }) => (path.includes('v1beta1/namespaces') ? { outcome: 403 } : {});
+    await stage.clock.advance(600_000);
+    expect(own(CUSTOM)).toBeDefined();
+  });
+
   test('moves to the native API when that appears, without a gap', async () => {
     stage.api.candidateVersions = [];
     stage.api.hasCustomCandidates = true;

@@ -247,6 +247,11 @@ describe('a Lease under this identity', () => {
       fields: { leaseTransitions: 5, renewTime: 1n },
       want: false,
     },
+    {
+      name: 'granted back to its former holder with greater leaseTransitions, and with an earlier acquireTime',
+      fields: { leaseTransitions: 5, isRenewedByCoordinator: true as const },
+      want: false,
+    },
     { name: 'of another holder', fields: { leaseTransitions: 5, holderIdentity: 'other' }, want: false },
   ])('$name is renewed by another program: $want', ({ fields, want }) => {
     expect(isRenewedByRival(makeLease(fields), 'me', 4)).toBe(want);

@@ -28,7 +28,7 @@ export class CommandRun {
   readonly #stopping = new AbortController();
   /** Aborts when this process should stop taking part in the election. */
   readonly stopping: AbortSignal = this.#stopping.signal;
-  /** The exit code of the command, if the command ended by itself or while this process stops; otherwise 0. */
+  /** The exit code, if the command could not start, ended by itself, or ended while this process stops; otherwise 0. */
   exitCode = 0;
   /** True if this process ends as soon as no command runs. */
   #isStopping = false;
@@ -52,8 +52,8 @@ export class CommandRun {
   }
 
   /**
-   * Runs the command in a term. Resolves when all processes of the command have ended, so that the elector can release
-   * the Lease.
+   * Runs the command in a term. Resolves when all processes of the command's group have ended, so that the elector can
+   * release the Lease.
    */
   readonly lead = async (term: Term): Promise<void> => {
     if (term.signal.aborted || this.#isStopping) return;
@@ -152,7 +152,7 @@ interface CommandEnd {
   /** The exit code that a shell would return. */
   readonly exitCode: number;
   readonly signal?: NodeJS.Signals;
-  /** Why the command could not start, with advice. */
+  /** Why the command could not start, with advice for common causes. */
   readonly problem?: string;
 }
 

@@ -51,9 +51,9 @@ interface LeadConnectionsParts {
 }
 
 /**
- * The connections by which programs ask for the lead and keep it (rule 18). One program at a time leads, from the
- * beginning of a term until it closes its connection. The Lease is released only after that. Other programs wait in the
- * order of their requests.
+ * The connections by which programs ask for the lead and keep it (rule 18). One program at a time has the lead, from
+ * the beginning of a term until this program closes its connection. The sidecar releases the Lease only after that.
+ * Other programs wait in the order of their requests.
  */
 export class LeadConnections {
   readonly #parts: LeadConnectionsParts;
@@ -171,7 +171,7 @@ export class LeadConnections {
     const leading = !signal.aborted && remainingMs > 0;
     const why = signal.reason instanceof TermOver ? signal.reason.why : 'lost';
     // The program counts these milliseconds from when it sent its request. The sidecar counts from when it received the
-    // request. Because this is later, the permission may end a little early, but never late.
+    // request, which is later. So the permission may end a little early, but never late.
     const validUntilMs = Math.floor(now - askedAt + remainingMs);
     return { lease, holder, leading, ...(!leading && { why }), fencingToken, validUntilMs };
   }

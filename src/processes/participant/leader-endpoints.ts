@@ -21,7 +21,7 @@ interface LeadershipParts {
   /** The Lease, as `namespace/name`. */
   readonly lease: string;
   readonly identity: () => string;
-  /** Returns the holder of the Lease as last seen. */
+  /** Returns the holder of the Lease as last seen; undefined if the Lease is missing, has no holder or has expired. */
   readonly holder: () => string | undefined;
   /** The connections by which programs lead (rule 18); undefined if programs lead by answers of `/leader`. */
   readonly connections?: LeadConnections | undefined;
@@ -46,8 +46,8 @@ export class Leadership {
   }
 
   /**
-   * Lets the program lead for one term. Resolves after the program has stopped leading, or after the last promise has
-   * expired.
+   * Lets the program lead for one term. When the term is over, waits until the program has stopped leading. Without
+   * connections, waits no longer than until all promises have expired, or until another candidate can lead.
    */
   readonly lead = async (term: Term): Promise<void> => {
     this.#term = term;
@@ -57,17 +57,19 @@ export class Leadership {
   };
 
   /**
-   * Records that the program has stopped leading, or will not start to lead. When the term ends, the sidecar then
-   * releases the Lease without waiting until its promises have expired.
+   * Records that the program has stopped leading, or will not start to lead, in this term. After the term, the sidecar
+   * then releases the Lease without waiting until its promises have expired. With connections, this record has no
+   * effect: the sidecar waits until the program closes its connection.
    */
   acknowledge(): void {
     this.#acknowledged.abort();
   }
 
   /**
-   * Returns the answer to a program in the same pod. `holder` is empty if no leader is known. If `leading` is true, the
-   * program may lead for `validForMs` milliseconds after it sent the request. If programs lead by connections (rule
-   * 18), `validForMs` is always 0, because only the connection permits the program to lead.
+   * Returns the answer to a program in the same pod. `holder` is empty if no holder is known, or if this candidate is
+   * the holder but does not lead. If `leading` is true, the program may lead for `validForMs` milliseconds after it
+   * sent the request. If programs lead by connections (rule 18), `validForMs` is always 0, because only the connection
+   * permits the program to lead.
    */
   account() {
     const { clock, lease, connections } = this.#parts;
@@ -155,14 +157,14 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   '/metrics': { answer: answerMetrics },
 };
 
-/** Serves the endpoints at a TCP address. @throws {Error} with the address and advice, if the server cannot listen. */
+/** Serves the endpoints at a TCP address. @throws {Error} with the address, if the server cannot listen. */
 export function startLeaderEndpoints(listen: ListenAddress, parts: LeaderEndpointsParts) {
   const isLocal = ({ socket }: IncomingMessage) =>
     /^(?:::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
   return serveEndpoints((server) => listenOn(server, listen), isLocal, parts);
 }
 
-/** Serves the endpoints on a Unix socket. @throws {Error} with the path and advice, if the server cannot listen. */
+/** Serves the endpoints on a Unix socket. @throws {Error} with the path, if the server cannot listen. */
 export function startSocketEndpoints(path: string, parts: LeaderEndpointsParts) {
   const isLocal = () => true;
   return serveEndpoints((server) => listenOnSocket(server, path), isLocal, parts);
@@ -194,7 +196,7 @@ function refusalOf(request: IncomingMessage, { effect }: Endpoint, isLocal: bool
   if (effect === undefined)
     return isReading(request) ? undefined : { status: 405, body: 'only GET and HEAD\n' };
   if (method !== effect) return { status: 405, body: `only ${effect}\n` };
-  // Every browser sends one of these headers. Other programs do not send them.
+  // Current browsers send at least one of these headers. Other programs usually send none of them.
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined)
     return { status: 403, body: 'not for browsers\n' };
   if (!isLocal) return { status: 403, body: 'only for programs of the same pod: ask at 127.0.0.1\n' };

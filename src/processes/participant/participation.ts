@@ -8,14 +8,15 @@ import type { Host } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { type HttpServer, startHttpServer } from '../http-server.ts';
 
-/** The options of a participant, with the client for its cluster. The caller closes this client. */
+/** The options of a participant, with the client for its cluster. `runParticipant` closes this client. */
 export interface Participation extends ParticipantOptions {
   readonly namespace: string;
   readonly logger: Logger;
 }
 
 /**
- * Builds the options of a participant from the settings and the environment. @throws {Error} if there is no cluster.
+ * Builds the options of a participant from the settings and the environment.
+ * @throws {Error} if there is no cluster, or if its configuration cannot be used.
  */
 export function participationOf(
   lease: string,
@@ -23,13 +24,13 @@ export function participationOf(
   { clock, env }: Host,
   logger: Logger,
 ): Participation {
-  // If another setting is also an option of a participant, both have the same name.
+  // The participant uses the settings in `options` that have the names of its options. It ignores the others.
   const { kubeconfig, context, namespace, leaseDurationSeconds, ...options } = settings;
   const userAgent = 'coordinated-leader-election-participate';
   const source = { kubeconfig, context, env, clock, userAgent, namespace };
   const { podNamespace, ...connection } = connectParticipant(source);
   // Manifests usually set these variables with the downward API. The default of POD_NAMESPACE is the namespace of the
-  // service account.
+  // service account. With a kubeconfig, there is no default.
   const { POD_NAME: name, POD_UID: uid, POD_NAMESPACE } = env;
   return {
     ...options,
@@ -44,8 +45,8 @@ export function participationOf(
 
 /**
  * Serves health checks and metrics. The participant is ready after the first publication of its LeaseCandidate, except
- * while the LeaseCandidate is withdrawn. It stays ready if it does not lead, or loses the connection to the API server.
- * @throws {Error} with the address and advice, if the server cannot listen on it.
+ * between calls of `withdraw` and `stand`. It stays ready while it does not lead or cannot reach the API server.
+ * @throws {Error} with the address, if the server cannot listen on it.
  */
 export function serveHealth(
   listen: ListenAddress,

@@ -52,7 +52,7 @@ const SHELL = '/bin/sh';
 
 /**
  * A shell script that waits for a line on file descriptor 3, then executes the command. If the descriptor is closed
- * without a line, the wrapper was killed before it called `release()`. The script then exits, because there may be no
+ * without a line, the wrapper has ended before it called `release()`. The script then exits, because there may be no
  * guard to end the command in time.
  */
 const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
@@ -60,7 +60,7 @@ const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
 /**
  * Starts a process in its own group, so that the wrapper can end all processes of the command together. The new
  * process executes `command` only after a call of `release()`. If there is no shell, the process executes `command` at
- * once; if the command cannot start, `child` emits `error`.
+ * once, and `child` emits `error` if the command cannot start.
  * @throws {Error} with the errno `code`, if there is a shell, but the command does not exist or is not executable.
  */
 export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
@@ -104,9 +104,9 @@ done
 kill -9 "-$group"`;
 
 /**
- * Starts the guard of a process group: a shell that kills the group at a deadline. This process extends the deadline
- * again and again, so the guard kills the group only if this process is killed or paused. Returns undefined if there is
- * no shell. The command may then outlive this process.
+ * Starts the guard of a process group: a shell that kills the group at a deadline. The wrapper extends the deadline
+ * again and again, and usually ends the group itself. The guard kills the group if the wrapper crashes, or is paused
+ * until the deadline. Returns undefined if there is no shell. The command may then outlive the wrapper.
  * @param ms the first deadline, in milliseconds from now.
  * @param onLost called if the guard ends, or cannot start, before `end` is called.
  */

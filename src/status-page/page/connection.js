@@ -12,7 +12,7 @@ const LOOK_MS = 1000;
  * Keeps a connection to the stream of messages while the page is visible. A hidden page has no connection, because a
  * browser allows all its tabs together at most six connections to one server.
  * @param {Handlers} handlers
- * @param {(connection: Connection) => void} onChange called when the connection changes, and after each message
+ * @param {(connection: Connection) => void} onChange called when the connection changes, and after each handler call
  */
 export function connect(handlers, onChange) {
   /** @type {EventSource | undefined} */

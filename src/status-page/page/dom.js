@@ -35,7 +35,7 @@ export function copy(id, parts, tone) {
 
 /**
  * Sets the contents of parts of an element. Skips an unchanged text, because after each write the browser computes the
- * layout again, and a screen reader announces the text again.
+ * layout again, and a screen reader may announce the text again.
  * @type {(element: Element, parts: Parts) => void}
  */
 export function fill(element, parts) {

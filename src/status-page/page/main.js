@@ -14,7 +14,7 @@ import { keyInHash } from './words.js';
 
 /** Maximum number of elections that the page keeps. The server keeps the same number. */
 const REMEMBERED = 200;
-/** Time from a change of the search or filter until a screen reader announces the number of results, in milliseconds. */
+/** Time from the last change of the search or filter until screen readers announce the number of results, in ms. */
 const ANNOUNCE_MS = 800;
 
 /** Data from one connection. @typedef {{ leases: LeaseList, elections: ElectionEntry[], isComplete: boolean }} Copy */
@@ -46,7 +46,7 @@ const side = find('side');
 const timeline = find('elections');
 const showElections = electionList(timeline);
 const grid = leaseGrid(gridRoot, (key, isByKeyboard) => open(key, gridRoot, isByKeyboard));
-/** The element that `open` last got as `from`; initially the grid. `close` focuses this element if it is visible. */
+/** The element from which `open` last opened details; initially the grid. `close` focuses it if it is visible. */
 let opener = gridRoot;
 
 connect(
@@ -117,7 +117,7 @@ setInterval(plan, 1000);
 function searchAnew() {
   grid.toTop();
   plan();
-  // Screen readers announce each change of `found`, but not of `count`. Only a new search or filter changes `found`.
+  // Screen readers announce each change of `found`, not of `count`. So only a new search or filter changes `found`.
   const found = find('found');
   setText(found, '');
   clearTimeout(announcement);

@@ -6,7 +6,7 @@ import { clockText } from './words.js';
  */
 
 /**
- * Returns the notices about the connection, the API server and the replica. An active replica without problems has none.
+ * Returns notices about the connection, the API server and the replica. An active replica without problems has none.
  * @param {Connection} connection
  * @param {StateMessage | undefined} state
  * @param {HelloMessage | undefined} words

@@ -3,7 +3,7 @@
 /** @type {ReadonlySet<CandidateEntry['state']>} */
 const OUT_OF_IT = new Set(['Unresponsive', 'Expired', 'Deleting']);
 
-/** The meaning of each tone of a Lease. Screen readers do not see colours. @type {Readonly<Record<Tone, string>>} */
+/** The meaning of a Lease's tone, for users who do not see colour and shape. @type {Readonly<Record<Tone, string>>} */
 export const toneTexts = {
   good: 'in good order',
   busy: 'changing',
