@@ -36,8 +36,8 @@ export function asksForEvidence(object: KubernetesObject): boolean {
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
 /**
- * Decodes a Lease. Never throws: an invalid field counts as not set. To save memory, the result shares unchanged
- * strings with `previous`, the former state of the Lease.
+ * Decodes a Lease. Never throws: an invalid field counts as not set. `previous`: the former state of the Lease. The
+ * result keeps its `renewer` while the holder stays the same, and shares unchanged strings with it to save memory.
  */
 export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const { metadata } = object;
@@ -47,9 +47,15 @@ export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const isHeld = Boolean(holder) && holder !== FENCE;
   const isRenewedByCoordinator = isHeld && isGrantTime(owners);
   const isRenewedByParticipant = isOwned(owners, 'f:renewTime', PARTICIPANT_FIELD_MANAGER);
+  const writer = isRenewedByCoordinator ? undefined : ownerOf(owners, 'f:renewTime');
+  const isSameTerm = previous?.uid === metadata.uid && previous?.holderIdentity === holder;
+  const renewer = isHeld
+    ? commonText((isSameTerm && previous?.renewer) || writer, previous?.renewer)
+    : undefined;
+  const isRenewal = !isRenewedByCoordinator && (renewer === undefined || renewer === writer);
   const isDurationHolders =
     isOwned(owners, 'f:leaseDurationSeconds', FIELD_MANAGER) ||
-    (!isRenewedByCoordinator && areOfOne(owners, 'f:renewTime', 'f:leaseDurationSeconds'));
+    (isRenewal && areOfOne(owners, 'f:renewTime', 'f:leaseDurationSeconds'));
   const isReleasedByParticipant =
     holder === '' && isOwned(owners, 'f:holderIdentity', PARTICIPANT_FIELD_MANAGER);
   const leadingContainer = textField(annotationsOf(object), CONTAINER_ANNOTATION) || undefined;
@@ -67,6 +73,7 @@ export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
     leaseTransitions: integerField(spec, 'leaseTransitions') ?? 0,
     acquireTime: timeField(spec, 'acquireTime'),
     renewTime: timeField(spec, 'renewTime'),
+    renewer,
     ...(isReleasedByParticipant && { isReleasedByParticipant }),
     ...(isHeld && isRenewedByParticipant && { isRenewedByParticipant }),
     ...(isRenewedByCoordinator && { isRenewedByCoordinator }),
@@ -100,6 +107,11 @@ function specOwnersOf(metadata: JsonObject): readonly SpecOwner[] {
 
 function isOwned(owners: readonly SpecOwner[], field: string, manager: string): boolean {
   return owners.some((owner) => owner.manager === manager && field in owner.fields);
+}
+
+function ownerOf(owners: readonly SpecOwner[], field: string): string | undefined {
+  const manager = owners.find(({ fields }) => field in fields)?.manager;
+  return typeof manager === 'string' ? manager : undefined;
 }
 
 /** True if one manager owns both fields of the spec. */

@@ -93,6 +93,8 @@ export interface Lease {
   readonly isRenewedByParticipant?: true;
   /** True if `renewTime` is from a grant to a real holder, by a coordinator of this project or the built-in. */
   readonly isRenewedByCoordinator?: true;
+  /** The field manager of the first renewal by the holder that this process saw. Other managers are other clients. */
+  readonly renewer?: string | undefined;
   /** True if field ownership shows an unrenewed grant by this project (rule 12), except for a fence or `isReturn`. */
   readonly isUnrenewedGrant?: true;
 }

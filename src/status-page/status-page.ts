@@ -30,12 +30,12 @@ interface StatusPageParts extends Pick<HelloMessage, 'version' | 'namespaces' | 
 const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 
-/** A watch usually restarts within this time, in ms. After a longer interruption, the page shows a warning. */
+/** A watch usually restarts within this time, in ms. If an interruption lasts longer, the page shows a warning. */
 const WATCH_RESTART_MS = 3000;
 
 /**
- * The answer if the Host header is a public name. The page also refuses requests through kubectl proxy if the name of
- * the API server is public, because their Host header contains this name.
+ * The answer to a Host header that {@link isAllowedHost} refuses, such as a public name. A request through kubectl
+ * proxy has the name of the API server in this header, so the page refuses the request if that name is public.
  */
 const NOT_ALLOWED_HOST =
   'ask for this page by an address, or by a name that is not public, as through kubectl port-forward\n';
@@ -82,7 +82,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
-    // Compute `at` once per interruption. Later results would differ because of clock drift, and would go to all pages.
+    // Compute `at` once per interruption: later results could differ a little, and each would be sent to all pages.
     if (blind?.since !== since) blind = { since, at: Math.round(wallMs(clock) - blindMs) };
     return { hasSynced, blindSince: blind.at };
   }

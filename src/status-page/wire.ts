@@ -14,7 +14,7 @@ export interface Messages {
   /** New and changed Leases, and the keys of the Leases that the page must remove. */
   readonly leases: { readonly changed: readonly LeaseEntry[]; readonly gone: readonly string[] };
   readonly elections: readonly ElectionEntry[];
-  /** Sent when the replica has sent every Lease once. `leases` is the number of these Leases. */
+  /** Sent once, when the replica has sent every Lease. `leases` is the number of Leases that the page then has. */
   readonly complete: { readonly leases: number };
   /** Sent at the start, and after 10 s without another message. `now` is the current time of the replica. */
   readonly beat: { readonly now: number };
@@ -22,7 +22,7 @@ export interface Messages {
   readonly refused: { readonly why: string };
 }
 
-/** The first message of a connection: describes the replica, and has the texts for later messages. */
+/** The first message of a stream that is not refused. Describes the replica, and explains values in later messages. */
 export interface HelloMessage {
   readonly version: string;
   /** When this replica started. The replica does not know earlier elections. */
@@ -41,21 +41,21 @@ export interface StateMessage {
   /** `dryRun`: the replica does not compete for the lock. The other values are the kinds of a `LockState`. */
   readonly replica: 'dryRun' | 'standby' | 'waiting' | 'settling' | 'active';
   readonly lockHolder?: string | undefined;
-  /** Whether the API server serves LeaseCandidates; `unknown` until the replica has found out. */
+  /** Whether the API server serves LeaseCandidates, as last known. Becomes `served` after the replica has read them. */
   readonly api: 'unknown' | 'served' | 'notServed';
-  /** Whether the replica has read all Leases and LeaseCandidates at least once. */
+  /** Whether the replica has cached all Leases and all LeaseCandidates that it can access. False without access. */
   readonly hasSynced: boolean;
   /**
    * When a watch of the replica was interrupted. The replica misses changes until it restarts the watch. Absent while
-   * all watches work, during the first 3 s of an interruption, and until `hasSynced` is true.
+   * all watches work, during the first 3 s of an interruption, and while `hasSynced` is false.
    */
   readonly blindSince?: number | undefined;
 }
 
-/** Summarises the state of a Lease, a candidate or an election. Each tone has its own colour and shape on the page. */
+/** Summarises a Lease, a candidate or an election. Each tone has its own colour and, in the grid, its own shape. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
-/** The state of a Lease. Contains times, not ages, so that an unchanged entry stays equal and is not sent again. */
+/** The state of a Lease. Contains times, not ages: ages change constantly, and the replica sends each changed entry. */
 export interface LeaseEntry
   extends Pick<LeaseStatus, 'holder' | 'isHeld' | 'preferredHolder' | 'strategy' | 'reason'> {
   readonly key: string;

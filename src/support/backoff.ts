@@ -37,7 +37,7 @@ export class Backoff {
     this.#clock = clock;
   }
 
-  /** Records a success. The delay starts again at `initialMs` only after `resetAfterMs` without a failure. */
+  /** Records a success. If no failure follows within `resetAfterMs`, the delay starts again at `initialMs`. */
   succeeded(): void {
     this.#healthySince ??= this.#clock.now();
   }

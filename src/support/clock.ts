@@ -8,11 +8,11 @@ export type Instant = number;
 export interface Clock {
   /** The monotonic clock, in milliseconds. */
   now(): Instant;
-  /** Wall clock, in microseconds since 1970. It may jump, so use it only for times that other programs see. */
+  /** Wall clock, in microseconds since 1970. It may jump: use it only for times that other programs write or read. */
   wallTime(): bigint;
   /** Calls `callback` once after `delayMs` (0 if negative). Returns a function that cancels the call. */
   setTimer(callback: () => void, delayMs: number): () => void;
-  /** A number from 0 (inclusive) to 1 (exclusive), for jitter. */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
   random(): number;
 }
 
@@ -80,8 +80,8 @@ export class InterruptibleSleep {
 }
 
 /**
- * After a renewal, no candidate except the holder can lead during this share of the Lease's duration. The holder
- * measures the time on its own clock, from the moment when it sent the renewal. This clock may run 5 % slow, and the
- * coordinator's clock 5 % fast. Then 0.95 / 1.05 = 0.905 of the duration is safe.
+ * After a renewal, no other candidate can lead during this share of the Lease's duration, unless the holder releases
+ * the Lease or exits. The holder measures the time on its own clock, from the moment when it sent the renewal. This
+ * clock may run 5 % slow, and the coordinator's clock 5 % fast. Then 0.95 / 1.05 = 0.904 of the duration is safe.
  */
 export const SAFE_SHARE = 0.9;

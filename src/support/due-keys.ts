@@ -4,14 +4,14 @@ import { DeadlineHeap } from './deadline-heap.ts';
 export interface DueKeysOptions {
   readonly clock: Clock;
   readonly onDue: () => void;
-  /** Called at the deadline `at` of a key. Returns a later deadline, or undefined to make the key due now. */
+  /** Called by the timer at the deadline `at` of a key. Returns a later deadline, or undefined to make the key due. */
   readonly postpone?: (key: string, at: Instant) => Instant | undefined;
 }
 
 /**
  * A queue of keys (such as the keys of Leases) that are due now, and the deadlines at which keys become due. The queue
- * contains a key only once. A key has at most one deadline. Adding a key to the queue does not change its deadline. One
- * timer serves all deadlines.
+ * contains a key only once. A key has at most one deadline. `add` does not change the deadline of its key. One timer
+ * serves all deadlines.
  */
 export class DueKeys {
   readonly #options: DueKeysOptions;
@@ -71,7 +71,7 @@ export class DueKeys {
     this.#timer = undefined;
   }
 
-  /** Sets a timer for the earliest deadline. The timer of a removed deadline may still fire when no key is due. */
+  /** Sets a timer for the earliest deadline. Keeps an equal or earlier timer, even if its deadline has been removed. */
   #arm(): void {
     const { clock } = this.#options;
     const at = this.#later.earliest;

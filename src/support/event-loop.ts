@@ -3,10 +3,10 @@ import { type Clock, type Instant, sleep } from './clock.ts';
 /** Long work in steps. At each `yield`, other work may run. At `yield 'rest'`, other work always runs. */
 export type Steps<T> = Generator<'rest' | undefined, T, void>;
 
-/** A slice of work ends at the first `yield` after this time, in milliseconds. Then other work can run. */
+/** A slice of work ends at the first `yield` after this time, in ms, or at an earlier `yield 'rest'`. */
 const SLICE_MS = 5;
 
-/** Runs long work in slices, one per turn of the event loop, so that the event loop stays responsive. */
+/** Runs long work in slices, to keep the event loop responsive. First slices run at once, others one per turn. */
 export class Slices {
   readonly #clock: Clock;
   readonly #waiting: (() => void)[] = [];

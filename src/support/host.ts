@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The parts of Node's `process` that commands may use. `main.ts` passes them to commands. Tests replace them. */
+/** The clock and the parts of Node's `process` that commands may use. `main.ts` passes them. Tests replace them. */
 export interface Host {
   readonly clock: Clock;
   readonly env: Environment;
@@ -33,10 +33,10 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** The environment variables of the process, for library code without a caller's {@link Host.env}. */
+/** The environment variables of the process: the library's default if the caller passes no environment. */
 export const processEnvironment: Environment = process.env;
 
-/** Emits a process warning, as Node does. For code in the library, which has no logger. */
+/** Emits a process warning, as Node does. For library code if there is no logger, or if the logger throws. */
 export function warnProcess(message: string): void {
   process.emitWarning(message, 'CoordinatedLeaderElectionWarning');
 }

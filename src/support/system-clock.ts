@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts';
 
 /**
- * The clocks, timers and random numbers of the machine. Other code in `src/` takes a Clock as an argument, so that
- * tests can replace this one.
+ * The clocks, timers and random numbers of the machine. `main.ts` and the defaults of the library use this Clock. Other
+ * code in `src/` takes a Clock as an argument, so that tests can pass another one.
  */
 export const systemClock: Clock = {
   now: () => performance.now(),

@@ -5,8 +5,8 @@ const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
 
 /**
- * Parses a Go duration (`500ms`, `1.5m`, `1h30m`) to milliseconds. Returns undefined if the text is invalid, or if the
- * duration is not a whole number of milliseconds.
+ * Parses a duration (`500ms`, `1.5m`, `1h30m`) to milliseconds. The format is a subset of Go's: no sign, and the units
+ * h, m, s and ms. Returns undefined if the text is invalid, or if the duration is not a whole number of milliseconds.
  */
 export function parseDurationMs(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined;
@@ -73,14 +73,14 @@ export function printable(text: string): string {
 }
 
 /**
- * Makes text from the cluster safe to show on several lines: escapes it like {@link printable}, except line breaks.
+ * Makes text from the cluster safe to show on several lines: escapes it like {@link printable}, but keeps each `\n`.
  * Shortens the text to `maxLength` characters.
  */
 export function printableLines(text: string, maxLength: number): string {
   return shortened(text.split('\n').map(printable).join('\n'), maxLength);
 }
 
-/** Escapes the unsafe characters in JSON text by their number: `\u202e`. The parsed value stays the same. */
+/** Escapes the unsafe characters in JSON text that JSON itself does not escape: `\u202e`. Keeps the parsed value. */
 export function printableJson(json: string): string {
   return json.replace(HARMFUL_IN_JSON, numbered);
 }
@@ -92,7 +92,7 @@ export function shortened(text: string, maxLength: number): string {
   return `${text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** Maximum length of a string in a field of a log line, or on the status page. Most strings are much shorter. */
+/** Maximum length of a string in a value that {@link bounded} returns. Most strings are much shorter. */
 const MAX_CHARACTERS = 1000;
 
 /** Shortens the long strings in a value. Changes only strings, arrays and plain objects. */
@@ -110,8 +110,8 @@ export function boundedFields(object: Readonly<Record<string, unknown>>): Record
 
 /** Returns the message of an error. Converts any other thrown value to text. */
 export function messageOf(error: unknown): string {
-  // When Node connects to a host, it tries all addresses of the host. It reports the failures in an AggregateError
-  // without a message.
+  // If a host has several addresses, Node tries to connect to each. If all attempts fail, Node reports the failures in
+  // an AggregateError without a message.
   if (error instanceof AggregateError && !error.message) return error.errors.map(messageOf).join(', ');
   return error instanceof Error ? error.message : String(error);
 }

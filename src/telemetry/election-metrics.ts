@@ -12,7 +12,7 @@ export const ELECTION_BUCKETS_SECONDS = [
 
 const ACTIONS: readonly Action['kind'][] = ['CreateLease', 'UpdateLease', 'PingCandidate', 'DeleteCandidate'];
 
-/** Reasons for which the removal of a preferredHolder can count as a failed preemption (rule 7). */
+/** Reasons with which a `clearPreferredHolder` change can count as a failed preemption (rule 7). */
 const PREEMPTION_FAILURES: readonly Reason[] = [
   'PreferredHolderGone',
   'PreferredHolderSilent',
@@ -84,16 +84,16 @@ export function createElectionMetrics(registry: Registry) {
 }
 
 /**
- * A survey is used again until it has this age, in milliseconds. All gauges of one scrape therefore use the same
- * survey, and so do other scrapers within this time.
+ * Later scrapes use a survey again until this time after its start, in milliseconds. So several scrapers do not cause a
+ * survey each.
  */
 const SURVEY_AGE_MS = 1000;
 
-/** Registers gauges that count Leases and candidates. A scrape surveys all Leases, unless the last survey is recent. */
+/** Registers gauges about Leases and candidates. A scrape surveys the Leases, unless the last survey is recent. */
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** For each Lease without `UnledLease.since`, the time at which a survey first found the Lease without a leader. */
+  /** For each unled Lease whose `since` is unknown: the time since which all surveys have found the Lease like this. */
   let foundUnled = new Map<string, Instant>();
 
   const current = sharedWhileRunning(async () => {

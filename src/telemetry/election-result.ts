@@ -37,8 +37,8 @@ export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided
 }
 
 /**
- * Whether OldestEmulationVersion chose a candidate although another candidate, with a higher binaryVersion and at least
- * the same priority, could lead.
+ * Whether this decision elects a candidate under OldestEmulationVersion, although another live, electable candidate has
+ * a higher binaryVersion and at least the same priority.
  */
 export function isSkewPrevention(decision: Decision): boolean {
   const { outcome, standings } = decision;
@@ -59,7 +59,7 @@ export function isSkewPrevention(decision: Decision): boolean {
 /** The last known moment at which an election was not needed or not possible. */
 interface Rest {
   readonly at: Instant;
-  /** True if an election was not possible, for example because there were no candidates. */
+  /** True if there were no candidates, or if the Lease was vacant but could not be granted. */
   readonly isFruitless: boolean;
 }
 
@@ -80,7 +80,7 @@ export function createElectionTimer() {
         courses.set(key, { rest, neededSince: neededSince ?? needSince(rest, input, at), decidedAt: at });
       else courses.set(key, { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at });
     },
-    /** Returns the durations of the election that a write has completed; undefined if it has completed no election. */
+    /** Returns the durations if a grant or preference ends an election that is not forgotten; otherwise undefined. */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant) {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
@@ -91,8 +91,8 @@ export function createElectionTimer() {
         /** Time from the moment when an election was needed and possible until the decision. */
         needToDecisionMs: decidedAt - neededSince,
         /**
-         * Time from the expiry of the Lease until the grant; undefined without an expiry. If no candidate could be
-         * elected at the expiry, the time starts when a candidate can be elected.
+         * Time from the expiry of the Lease until the grant; undefined unless the reason is `LeaseExpired`. If no
+         * candidate could be elected at the expiry, the time starts when a candidate can be elected.
          */
         expiryToHolderMs:
           expiredAt === undefined ? undefined : at - Math.max(expiredAt, rest ? neededSince : expiredAt),
@@ -121,7 +121,7 @@ function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): I
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
 
-/** Reasons that users should know about, with their log level: a warning if an operator must act. */
+/** Reasons that users should know about, with their log level: a warning if an operator may have to act. */
 export const troubleLevels: Readonly<Partial<Record<Reason, 'info' | 'warn'>>> = {
   PreemptionBackoff: 'warn',
   HolderHidden: 'warn',

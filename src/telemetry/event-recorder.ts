@@ -33,15 +33,15 @@ const MAX_WAITING = 1000;
 const RATE = { burst: 100, perSecond: 20 };
 
 /**
- * Delay before the recorder writes the first queued Events, in milliseconds. In a burst of elections, the API server
- * can then handle the writes of the elections first.
+ * Delay before an idle recorder starts to write Events, in milliseconds. In a burst of elections, the API server can
+ * then handle the writes of the elections first.
  */
 const WRITE_DELAY_MS = 1000;
 const DEADLINE_MS = 5000;
 
 /**
  * Timeout for writing the queued Events when the program stops, in milliseconds. The recorder still writes these
- * Events, because they may show why the program stops.
+ * Events: some report the last grants of this replica, and no other replica reports those grants.
  */
 const DRAIN_MS = 2000;
 
@@ -164,7 +164,7 @@ export function createEventCorrelator() {
     /** Takes a token from the rate limit of the Event's Lease. Returns false if no token is left. */
     admits: ({ lease }: LeaseEvent, at: Instant): boolean =>
       takeToken(leaseKey(lease.namespace, lease.name), at),
-    /** Returns the name and the count of the earlier Event with the same content; undefined if there is none. */
+    /** Returns the remembered Event with the same Lease, type, reason and message; undefined if there is none. */
     repeatedBy: (event: LeaseEvent) => events.get(keyOf(event)),
     written: (event: LeaseEvent, name: string, count: number) => events.set(keyOf(event), { name, count }),
     /** Forgets an Event that the API server has deleted. By default, the API server deletes an Event after an hour. */

@@ -4,7 +4,7 @@ import type { ElectionsSurvey } from '../controller/elections-survey.ts';
 import type { RequestRoom } from '../controller/order-and-limit.ts';
 import type { Instant } from '../support/clock.ts';
 
-/** Sources from which gauges read their values at each scrape. A source is absent until its provider has started. */
+/** Sources from which gauges read their values at each scrape. A source is absent until `Metrics.watch` adds it. */
 export interface ScrapeSources {
   readonly scheduler?: {
     readonly depth: number;
@@ -29,8 +29,8 @@ export function instrumentsOf(registry: Registry) {
   const registers = [registry];
   return {
     /**
-     * Registers a counter. `values` lists the possible values of each label. A series for each combination starts at
-     * zero, so that the rates of Prometheus include the first increase.
+     * Registers a counter. A series for each combination of the label values in `values` starts at zero, so that the
+     * rates of Prometheus include the first increase. If the list of a label is empty, no series exists at first.
      */
     counter<L extends string = never>(name: string, help: string, values = {} as LabelValues<L>): Counter<L> {
       const counter = new Counter({ name, help, labelNames: labelsOf(values), registers });

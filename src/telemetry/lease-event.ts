@@ -35,8 +35,8 @@ export interface LeaseEvent {
 }
 
 /**
- * Returns the Events of a decision whose writes have succeeded. The Events refer to `written`, the Lease after these
- * writes. Without `written`, they refer to the Lease in `input`.
+ * Returns the Events that report the writes of a decision, except pings. The Events refer to `written`, the Lease after
+ * these writes. Without `written`, they refer to the Lease in `input`.
  */
 export function changeEvents(
   decision: Decision,

@@ -6,7 +6,7 @@ import type { Clock, Instant } from '../support/clock.ts';
  */
 type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => void;
 
-/** A message may be logged `burst` times at once, and then `perSecond` times a second. */
+/** Each budget of a message allows `burst` lines at once, and then `perSecond` lines a second. */
 const RATE = { burst: 20, perSecond: 1 };
 
 /**
@@ -20,15 +20,15 @@ const MAX_REMEMBERED_NAMESPACES = 1000;
 
 const REPORT_INTERVAL_MS = 10_000;
 
-/** Maximum number of messages with a budget of their own. All other messages share one budget. Limits the memory. */
+/** Maximum number of messages with their own budgets. All other messages count as one message. Limits the memory. */
 const MAX_MESSAGES = 100;
 const OTHERS = 'other messages';
 
 /**
  * Limits log lines: each message may be written 20 times at once, and then once a second. Each message has another
  * budget for namespaces that were quiet for a minute, so that one namespace does not use up the lines of all others.
- * @param tell is called ten seconds after the first dropped line, and again after further dropped lines. The caller
- * must not limit the line that `tell` writes.
+ * @param tell is called ten seconds after the first dropped line since its last call, or earlier by `tellNow`. The
+ * caller must not pass the line that `tell` writes to `admits`.
  */
 export function createLogBudget(clock: Clock, tell: TellDropped) {
   const messages = new Set([OTHERS]);

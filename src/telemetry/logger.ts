@@ -23,7 +23,7 @@ type LoggerOptions = {
   readonly destination?: DestinationStream;
 } & (
   | { readonly level: LogLevel; readonly clock: Clock }
-  // Debug logs are not limited, so they need no clock.
+  // At the level `debug`, the number of lines is not limited, so the logger needs no clock.
   | { readonly level: 'debug' }
 );
 
@@ -79,7 +79,7 @@ function messageIn([first, second]: readonly unknown[]): string {
   return [first, second].find((argument) => typeof argument === 'string') ?? '';
 }
 
-/** Returns the namespace of the Lease in the field `lease` of a log line; undefined if there is no such field. */
+/** Returns the namespace in the field `lease` (`namespace/name`) of a log line; undefined if the field is no string. */
 function namespaceIn([fields]: readonly unknown[]): string | undefined {
   const lease = isJsonObject(fields) ? fields['lease'] : undefined;
   return typeof lease === 'string' ? lease.slice(0, lease.indexOf('/')) : undefined;

@@ -70,7 +70,7 @@ export function collectProcessMetrics(registry: Registry): void {
 
 /**
  * Who holds the lock in each state of this replica: another replica of this project, a foreign holder, or this replica
- * itself. In the state `standby`, the lock may also be free.
+ * itself. In the state `standby`, the lock may also be free, or still name this replica, which has stopped acting.
  */
 const HOLDER_IN: Readonly<Record<LockState['kind'], string>> = {
   standby: 'replica',

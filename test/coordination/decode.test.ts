@@ -2,7 +2,7 @@ import { getHeapStatistics, queryObjects } from 'node:v8';
 import { describe, expect, test } from 'vitest';
 import { decodeLease, FIELD_MANAGER, PARTICIPANT_FIELD_MANAGER } from '../../src/coordination/lease.ts';
 import { decodeLeaseCandidate } from '../../src/coordination/lease-candidate.ts';
-import { FENCE, NO_PRIORITY } from '../../src/election/model.ts';
+import { FENCE, type Lease, NO_PRIORITY } from '../../src/election/model.ts';
 import { OLDEST, WALL_START } from '../support/election-builders.ts';
 
 const TIME = '2026-01-01T00:00:00.000001Z';
@@ -238,9 +238,9 @@ test.each([
 type FieldsOf = Readonly<Record<string, readonly string[]>>;
 
 /** Returns a Lease with a holder. `fieldsOf`: the fields of the spec that each manager owns. */
-function decodeOwnedBy(fieldsOf: FieldsOf) {
+function decodeOwnedBy(fieldsOf: FieldsOf, previous?: Lease) {
   const managedFields = Object.entries(fieldsOf).map(([manager, fields]) => entryOf(manager, ...fields));
-  return decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity: 'a' } });
+  return decodeLease({ metadata: { ...metadata, managedFields }, spec: { holderIdentity: 'a' } }, previous);
 }
 
 test.each<{ name: string; fieldsOf: FieldsOf; want?: true }>([
@@ -300,6 +300,35 @@ test.each<{ name: string; fieldsOf: FieldsOf; want?: true }>([
     expect(lease.isDurationHolders).toBe(want);
   },
 );
+
+describe('the duration of a Lease that another client than its holder has renewed (rule 8)', () => {
+  const both = ['leaseDurationSeconds', 'renewTime'];
+  const renewedByHolder = decodeOwnedBy({ [FIELD_MANAGER]: ['holderIdentity'], 'kube-scheduler': both });
+
+  test('does not count as its holder’s, however often that client writes both fields', () => {
+    const fieldsOf = { [FIELD_MANAGER]: ['holderIdentity'], kubectl: both };
+    const forged = decodeOwnedBy(fieldsOf, renewedByHolder);
+    expect(forged.isDurationHolders).toBeUndefined();
+    const again = decodeOwnedBy(fieldsOf, forged);
+    expect(again.isDurationHolders).toBeUndefined();
+    expect(decodeOwnedBy({ 'kube-scheduler': both }, again).isDurationHolders).toBe(true);
+  });
+
+  test('counts again for another holder, and for another Lease of this name', () => {
+    const former = { ...renewedByHolder, holderIdentity: 'b' };
+    expect(decodeOwnedBy({ kubectl: both }, former).isDurationHolders).toBe(true);
+    expect(decodeOwnedBy({ kubectl: both }, { ...renewedByHolder, uid: 'x' }).isDurationHolders).toBe(true);
+  });
+
+  test('counts after our grant: the holder’s first renewal tells its manager', () => {
+    const granted = decodeOwnedBy({ [FIELD_MANAGER]: ['holderIdentity', 'acquireTime', ...both] });
+    expect(granted.renewer).toBeUndefined();
+    expect(decodeOwnedBy({ 'kube-scheduler': both }, granted)).toMatchObject({
+      renewer: 'kube-scheduler',
+      isDurationHolders: true,
+    });
+  });
+});
 
 describe('a grant that its holder has not renewed, by the server’s field ownership (rule 12)', () => {
   const spec = { holderIdentity: 'a', leaseDurationSeconds: 10, acquireTime: TIME, renewTime: TIME };

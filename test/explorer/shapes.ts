@@ -72,6 +72,7 @@ const lease = shape({
   isAcquireTimeHolders: plain,
   isAcquireTimeRenewers: plain,
   isDurationHolders: plain,
+  renewer: plain,
 });
 
 const grant = shape({
