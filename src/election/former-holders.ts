@@ -216,7 +216,7 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   if (!hadElection || (lease && beginning === 'takeOver')) return memory;
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
-    if (isLongHeld(lease)) return memory;
+    if (isLongHeld(lease, now)) return memory;
     // A coordinator of this project grants a Lease only when the former holder can no longer lead. It grants only to
     // candidates, and writes both holderIdentity and acquireTime. Any other client may have taken the Lease earlier.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
@@ -230,10 +230,14 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }
 
-/** True if the holder has had the Lease for LONG_HELD_MS. Ignores an acquireTime that may be from a former holder. */
-function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease): boolean {
+/**
+ * True if the holder has had the Lease for LONG_HELD_MS. Ignores an acquireTime that may be from a former holder. In a
+ * grant, acquireTime is from a coordinator's clock: the holder's renewTime alone would not do, as its clock may be ahead.
+ */
+function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease, { wall }: Now): boolean {
   if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
-  return Number(renewTime - acquireTime) / 1000 >= LONG_HELD_MS;
+  const heldUntil = renewTime < wall ? renewTime : wall;
+  return Number(heldUntil - acquireTime) / 1000 >= LONG_HELD_MS;
 }
 
 function hasOldCandidate({ candidates, settings }: ElectionInput, at: Instant): boolean {

@@ -105,11 +105,16 @@ async function look(leaseName: string, request: MoveRequest) {
   throw await missingElection(leaseName, request);
 }
 
-/** Finds the candidate of the Lease by its name. If it has a twin (rule 13), returns the native one of the two. */
+/**
+ * Finds the candidate of the Lease by its name. Of two candidates with this name, returns the one that renewed last: it
+ * takes part in the election (rule 13).
+ */
 async function findTarget(lease: string, name: string, { client, namespace }: MoveRequest) {
   const found = await selectCandidates(client, namespace, { kind: 'candidate', name });
   const those = found.filter(({ candidate }) => candidate.leaseName === lease);
-  return those.find(({ candidate }) => candidate.source === 'native') ?? those[0];
+  const [first, second] = those.toSorted((a) => (a.candidate.source === 'native' ? -1 : 1));
+  const { renewTime = 0n } = first?.candidate ?? {};
+  return second && (second.candidate.renewTime ?? 0n) > renewTime ? second : first;
 }
 
 /** The result of a drain. Also the JSON and YAML output of the command. */

@@ -174,6 +174,14 @@ export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number
 }
 
 /**
+ * Interval for extensions of the guard's deadline, in ms. A renewal may succeed just before the renew deadline. The guard
+ * must know about it before `guardMs`.
+ */
+export function guardIntervalMs(leaseDurationMs: number, renewDeadlineMs: number): number {
+  return Math.min(leaseDurationMs / 3, (killTimes(leaseDurationMs).guardMs - renewDeadlineMs) / 2);
+}
+
+/**
  * As in client-go, the renew deadline must be longer than this factor times the retry period, so that there is time for
  * a second attempt after a failed renewal.
  */

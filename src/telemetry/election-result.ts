@@ -161,9 +161,11 @@ export class TroubleWatch {
    */
   decided(key: string, { reason, outcome, conflict = '' }: Decision) {
     if (electionSteps.has(reason)) return {};
-    const isAgreed = 'strategy' in outcome;
-    if (reason === 'StrategyConflict') this.#conflicting.add(key);
-    const resolvedTo = isAgreed && this.#conflicting.delete(key) ? outcome.strategy : undefined;
+    // In a known conflict, the outcome has a strategy if only candidates that agree are alive at the moment.
+    const isConflict = reason === 'StrategyConflict';
+    if (isConflict) this.#conflicting.add(key);
+    const isResolved = !isConflict && 'strategy' in outcome && this.#conflicting.delete(key);
+    const resolvedTo = isResolved ? outcome.strategy : undefined;
     const level = troubleLevels[reason];
     const trouble = `${reason} ${conflict}`;
     if (this.#told.get(key) === trouble) return { resolvedTo };

@@ -948,6 +948,9 @@ describe('a process that begins to watch does not know what happened before (rul
     expect(isBelieved(held, 15_000, 0)).toBe(true);
     const longHeld = renewedBy('b', 0).with({ acquireTime: wallAt(-5 * 60_000), isAcquireTimeHolders: true });
     expect(isBelieved(begin(makeInput().sees(longHeld, 0)), 1000, 0)).toBe(true);
+    // A coordinator wrote acquireTime 1 s ago, and the holder's clock is ten minutes ahead.
+    const isAhead = renewedBy('b', 600_000).with({ acquireTime: wallAt(-1000), isAcquireTimeHolders: true });
+    expect(isBelieved(begin(makeInput().sees(isAhead, 0)), 1000, 0)).toBe(false);
   });
 
   test('quick successive hand-overs happen at once, if this coordinator has watched for long enough', () => {

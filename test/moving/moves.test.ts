@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { drainCandidates, type MoveRequest, transferLease } from '../../src/moving/moves.ts';
 import { makeCandidateObject, makeLeaseObject } from '../controller/make-objects.ts';
 import { SimApiServer } from '../simulation/sim-api-server.ts';
@@ -130,3 +132,30 @@ describe('a transfer to a candidate that cannot lead any more', () => {
     ]);
   });
 });
+
+test.each([
+  { name: 'the custom one', nativeAt: 0, customAt: 5000, want: 'custom' },
+  { name: 'the native one', nativeAt: 5000, customAt: 0, want: 'native' },
+  { name: 'the native one, if both renewed at the same time', nativeAt: 0, customAt: 0, want: 'native' },
+])(
+  'a transfer to a candidate with a twin sets the priority of the one that renewed last: $name',
+  async (row) => {
+    const { api, request } = startSite('a');
+    const publish = (
+      apiVersion: string,
+      resource: 'leasecandidates' | 'customcandidates',
+      renewedAt: number,
+    ) => api.store.create(resource, { ...makeCandidateObject('twin', { renewedAt }), apiVersion });
+    publish('coordination.k8s.io/v1beta1', 'leasecandidates', row.nativeAt);
+    publish(CUSTOM_API_VERSION, 'customcandidates', row.customAt);
+    api.hasCustomCandidates = true;
+    await transferLease('scheduler', 'twin', request());
+    const isMarked = (object: KubernetesObject | undefined) =>
+      JSON.stringify(object?.metadata['annotations'] ?? {}).includes('priority');
+    const marked = {
+      native: isMarked(api.store.get('leasecandidates', 'default/twin')),
+      custom: isMarked(api.store.get('customcandidates', 'default/twin')),
+    };
+    expect(marked).toEqual({ native: row.want === 'native', custom: row.want === 'custom' });
+  },
+);

@@ -113,7 +113,11 @@ export class SettledCheck {
     // The coordinator notices a clock that was set back with the next renewal, up to five minutes later (rule 2).
     if (pingAheadMs(before) > this.#world.plan.settings.electionDurationMs) return false;
     const { name } = slot.candidate.identity;
-    const silentMs = at - (this.#renewedAt.get(name) ?? Number.NEGATIVE_INFINITY);
+    const writtenMs = at - (this.#renewedAt.get(name) ?? Number.NEGATIVE_INFINITY);
+    // A renewal may have arrived late. Its renewTime is older then.
+    const renewTime = parseMicroTime(String(before?.renewTime)) ?? 0n;
+    const ageMs = Number(slot.candidate.process.wallTime() - renewTime) / 1000;
+    const silentMs = Math.max(writtenMs, ageMs);
     const aheadMs = this.#world.coordinators.aheadMs;
     const askedAfterMs =
       0.9 *

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { decideElection } from '../../src/election/decide.ts';
+import type { Reason } from '../../src/election/decision.ts';
+import { TroubleWatch } from '../../src/telemetry/election-result.ts';
 import { makeCandidateObject, makeLeaseObject } from '../controller/make-objects.ts';
+import { makeInput, makeNow, OLDEST } from '../support/election-builders.ts';
 import { makeReportedWorld } from './make-reported.ts';
 
 const KEY = 'default/scheduler';
@@ -136,6 +140,16 @@ describe('an election', () => {
     await expect(measure('cle_elections_total{result="failed",reason="LeaseMissing"}')).resolves.toBe(2);
     await expect(measure('cle_elections_total{result="granted",reason="LeaseMissing"}')).resolves.toBe(1);
   });
+});
+
+test('a strategy conflict is not over while its parties disagree, although those that are alive agree', () => {
+  const watch = new TroubleWatch();
+  const decision = decideElection(makeInput().build(), makeNow(0));
+  const decide = (reason: Reason) =>
+    watch.decided('default/x', { ...decision, reason, outcome: { kind: 'noneElectable', strategy: OLDEST } });
+  expect(decide('StrategyConflict')).toMatchObject({ began: 'warn', resolvedTo: undefined });
+  expect(decide('StrategyConflict').resolvedTo).toBeUndefined();
+  expect(decide('LeaderOptimal').resolvedTo).toBe(OLDEST);
 });
 
 describe('the times of an election', () => {

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Term } from '../../participant/term.ts';
-import { killTimes } from '../../settings/participate-settings.ts';
+import { guardIntervalMs, killTimes } from '../../settings/participate-settings.ts';
 import { repeat, SAFE_SHARE, sleep } from '../../support/clock.ts';
 import type { Host } from '../../support/host.ts';
 import { messageOf } from '../../support/text.ts';
@@ -11,6 +11,7 @@ import { ProcessGroup, spawnHeld, startGroupGuard } from './process-group.ts';
 interface CommandRunParts {
   readonly command: readonly string[];
   readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
   readonly host: Pick<Host, 'clock' | 'env' | 'kill' | 'beforeExit'>;
   readonly logger: Logger;
 }
@@ -88,7 +89,7 @@ export class CommandRun {
 
   /** Starts the command. Returns no `group` if the command cannot start, and no `guard` if /bin/sh is missing. */
   #start(term: Term, undo: (() => void)[]) {
-    const { command, host, logger, leaseDurationMs } = this.#parts;
+    const { command, host, logger, leaseDurationMs, renewDeadlineMs } = this.#parts;
     const [file = ''] = command;
     const { lease, holder, fencingToken } = term;
     let held: ReturnType<typeof spawnHeld>;
@@ -112,10 +113,8 @@ export class CommandRun {
     );
     held.release();
     undo.push(host.beforeExit(() => group.signal('SIGKILL')));
-    // Extend the guard's deadline three times per lease duration, so that the deadline does not pass while the command
-    // may lead.
     const extend = () => guard?.extend(this.#mayLiveMs(term, 'guardMs'));
-    if (guard) undo.push(repeat(host.clock, leaseDurationMs / 3, extend));
+    if (guard) undo.push(repeat(host.clock, guardIntervalMs(leaseDurationMs, renewDeadlineMs), extend));
     else logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
     return { group, guard, ended };
   }

@@ -47,13 +47,13 @@ export async function runParticipant(
 
 async function runWrapper(
   command: readonly string[],
-  { leaseDurationSeconds, healthListen }: ParticipateSettings,
+  { leaseDurationSeconds, renewDeadlineMs, healthListen }: ParticipateSettings,
   participation: Participation,
   host: Host,
 ): Promise<number> {
   const { namespace, lease, logger } = participation;
   const leaseDurationMs = leaseDurationSeconds * 1000;
-  const run = new CommandRun({ command, leaseDurationMs, host, logger });
+  const run = new CommandRun({ command, leaseDurationMs, renewDeadlineMs, host, logger });
   host.onSignals(SIGNALS, (signal) => run.signal(signal));
   const metrics = new Registry();
   const participant = new Participant({ ...participation, metrics }, run.lead);

@@ -47,8 +47,8 @@ export async function runSidecar(
     holder: () => participant.state.holder,
     connections,
   });
-  const resumeDelayMs = leadByConnection ? MAX_PROMISE_MS : 0;
-  const options = { ...participation, metrics, resumeDelayMs };
+  // A program may still lead by a permission from an earlier run of this sidecar.
+  const options = { ...participation, metrics, resumeDelayMs: MAX_PROMISE_MS };
   const participant: Participant = new Participant(options, leadership.lead);
   let isReady = readyUrl === undefined;
   const canLead = () => isReady && (connections?.hasProgram ?? true);

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { CommandRun } from '../../../src/processes/participant/command-run.ts';
 import { startGroupGuard } from '../../../src/processes/participant/process-group.ts';
-import { killTimes } from '../../../src/settings/participate-settings.ts';
+import { guardIntervalMs, killTimes } from '../../../src/settings/participate-settings.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { SimHost } from '../../support/make-host.ts';
 import { FakeTerm } from './fake-term.ts';
@@ -46,7 +46,8 @@ function runOf(script: string, { leaseDurationMs = 15_000 } = {}) {
 function startRun(command: readonly string[], leaseDurationMs = 15_000) {
   const host = new SimHost({ env: { PATH: process.env['PATH'] ?? '' } });
   const logger = createLogger({ level: 'debug', destination: host.stderr });
-  return { run: new CommandRun({ command, leaseDurationMs, host, logger }), host };
+  const renewDeadlineMs = (leaseDurationMs * 2) / 3;
+  return { run: new CommandRun({ command, leaseDurationMs, renewDeadlineMs, host, logger }), host };
 }
 
 /** The processes of a group that are not dead. */
@@ -258,6 +259,21 @@ test.each([3000, 4000, 6000, 10_000, 15_000, 60_000, 3_600_000])(
     expect(wrapperMs).toBeLessThanOrEqual(leaseDurationMs - 1000);
     expect(guardMs).toBeGreaterThan(wrapperMs);
     expect(guardMs / 0.95).toBeLessThan(leaseDurationMs / 1.05);
+  },
+);
+
+test.each([
+  { leaseDurationMs: 15_000, renewDeadlineMs: 10_000 },
+  { leaseDurationMs: 15_000, renewDeadlineMs: 13_000 },
+  { leaseDurationMs: 3000, renewDeadlineMs: 1900 },
+  { leaseDurationMs: 3_600_000, renewDeadlineMs: 600_000 },
+])(
+  'the guard of a command knows in time of a renewal just before the deadline: $leaseDurationMs ms, $renewDeadlineMs ms',
+  ({ leaseDurationMs, renewDeadlineMs }) => {
+    const intervalMs = guardIntervalMs(leaseDurationMs, renewDeadlineMs);
+    expect(intervalMs).toBeGreaterThanOrEqual(25);
+    expect(intervalMs).toBeLessThanOrEqual(leaseDurationMs / 3);
+    expect(renewDeadlineMs + intervalMs).toBeLessThan(killTimes(leaseDurationMs).guardMs);
   },
 );
 
