@@ -232,7 +232,7 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
 
 /**
  * True if the holder has had the Lease for LONG_HELD_MS. Ignores an acquireTime that may be from a former holder. In a
- * grant, acquireTime is from a coordinator's clock: the holder's renewTime alone would not do, as its clock may be ahead.
+ * grant, acquireTime is from a coordinator's clock, so also uses our clock: the clock of the holder may be ahead.
  */
 function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease, { wall }: Now): boolean {
   if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;

@@ -521,6 +521,7 @@ describe('a grant of ours with an unknown result (rule 8)', () => {
     const unrenewedGrant = makeUnrenewedGrant('c', 5000, '9');
     const memory = { ...noMemory, unrenewedGrant };
     expect(recordGrantAnswered(memory, grantTo('b', 0), '7', 6000).unrenewedGrant).toBe(unrenewedGrant);
+    expect(recordGrantAnswered(memory, grantTo('c', 0), '7', 6000).unrenewedGrant).toBe(unrenewedGrant);
   });
 
   test('may have been renewed although the holder that the Lease got instead has released it', () => {
@@ -951,6 +952,12 @@ describe('a process that begins to watch does not know what happened before (rul
     // A coordinator wrote acquireTime 1 s ago, and the holder's clock is ten minutes ahead.
     const isAhead = renewedBy('b', 600_000).with({ acquireTime: wallAt(-1000), isAcquireTimeHolders: true });
     expect(isBelieved(begin(makeInput().sees(isAhead, 0)), 1000, 0)).toBe(false);
+    // The holder had the Lease for 4 min when it last renewed, 2 min ago.
+    const isLate = renewedBy('b', -120_000).with({
+      acquireTime: wallAt(-360_000),
+      isAcquireTimeHolders: true,
+    });
+    expect(isBelieved(begin(makeInput().sees(isLate, 0)), 1000, 0)).toBe(false);
   });
 
   test('quick successive hand-overs happen at once, if this coordinator has watched for long enough', () => {
