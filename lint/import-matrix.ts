@@ -136,7 +136,7 @@ export const importMatrix: Readonly<Record<string, Folder>> = {
       'kubernetes',
       'support',
     ],
-    node: ['crypto', 'os'],
+    node: ['crypto', 'os', 'util'],
   },
   'controller/leader-label': {
     does: 'keeps a label on the Pod of each leader; no election depends on it',

@@ -46,9 +46,7 @@ export function completionLines(words: readonly string[], program: Command): str
 
 /** The first argument with which a completion script calls this program. */
 export const COMPLETE = '__complete';
-
 export const NAME = 'coordinated-leader-election';
-
 /** The file name of the program as a kubectl plugin. Users call the plugin as `kubectl cle`. */
 export const PLUGIN = 'kubectl-cle';
 

@@ -58,10 +58,8 @@ export function rowsFor<T>(columns: readonly Column<T>[], items: readonly T[]): 
 }
 
 const GAP = '   ';
-
 /** Maximum characters of a cell, except in the last column. Enough for a hostname (63), `_` and a uuid (36). */
 const MAX_CELL_LENGTH = 100;
-
 const MAX_SENTENCE_LENGTH = 2000;
 
 /**
@@ -180,9 +178,8 @@ function yaml(value: unknown): string {
   visit(document, {
     Scalar(_, node) {
       // `printableJson` writes the escapes of JSON. YAML supports these escapes only in double quotes.
-      if (typeof node.value === 'string' && printableJson(node.value) !== node.value) {
+      if (typeof node.value === 'string' && printableJson(node.value) !== node.value)
         node.type = Scalar.QUOTE_DOUBLE;
-      }
     },
   });
   return printableJson(document.toString({ lineWidth: 0 }));

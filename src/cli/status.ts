@@ -46,7 +46,7 @@ const MAX_PRIORITIES = 3;
 export function statusRows(
   statuses: readonly LeaseStatus[],
   { allNamespaces, output }: Pick<StatusSettings, 'allNamespaces' | 'output'>,
-  { hasPriorities = statuses.some(hasPriority), hasTimes = true } = {},
+  { hasPriorities = statuses.some(({ priorities }) => priorities.length > 0), hasTimes = true } = {},
 ): readonly (readonly Cell[])[] {
   const isWide = output === 'wide';
   const seconds = (value: number | undefined) => {
@@ -93,7 +93,6 @@ async function followStatus(
 ): Promise<number> {
   const { paint } = layoutFor(host);
   let shown = new Set<string>();
-  let hasPriorities = false;
   let widths: readonly number[] | undefined;
   // Read once: missing permissions end the command here. Later errors are only warnings.
   const found = await observeElections({ ...connection, settings });
@@ -113,19 +112,14 @@ async function followStatus(
   };
   for await (const { elections, now } of watchElections(watch)) {
     const statuses = elections.map((election) => statusOf(election, now));
-    if (!hasPriorities && statuses.some(hasPriority)) {
-      // Print the whole table, even if it was printed before: it now has a column for priorities.
-      hasPriorities = true;
-      shown.clear();
-      widths = undefined;
-    }
-    const lasting = statusRows(statuses, settings, { hasPriorities, hasTimes: false })
+    // The columns cannot change later, so there is always one for priorities.
+    const lasting = statusRows(statuses, settings, { hasPriorities: true, hasTimes: false })
       .slice(1)
       .map((row) => JSON.stringify(row));
     const changed = statuses.filter((_, index) => !shown.has(lasting[index] ?? ''));
     shown = new Set(lasting);
     if (changed.length === 0) continue;
-    const table = statusRows(changed, settings, { hasPriorities });
+    const table = statusRows(changed, settings, { hasPriorities: true });
     const rows = widths === undefined ? table : table.slice(1);
     widths ??= widthsOf(table);
     printLines(tableLines(rows, paint, widths), host);
@@ -142,10 +136,6 @@ function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
     const message = messageOf(error);
     if (isNew(message, error)) stderr.write(`warning: ${printableLines(message, MAX_WARNING_LENGTH)}\n`);
   };
-}
-
-function hasPriority({ priorities }: LeaseStatus): boolean {
-  return priorities.length > 0;
 }
 
 /** Returns the holder. If the holder is not valid, adds why. */

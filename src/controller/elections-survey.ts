@@ -16,7 +16,6 @@ import { HEARD_WITHIN_MS, heardAt, noteRedundancy, type Redundancy } from './red
 
 /** States of possible successors: all states except those of silent or deleting candidates. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle', 'Withdrawn', 'Lapsed']);
-
 const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired']);
 
 /** A redundant candidate that stopped answering counts as lost for this time after its last renewal, in ms. */

@@ -186,10 +186,7 @@ export class RequestRoom {
     return this.inFlightOf(key) < MAX_PER_LEASE && this.#total < this.#limit.limitFor(urgency);
   }
 
-  /**
-   * Counts a request that is sent now. Call the returned function when the request ends, with undefined if it was not
-   * sent: then it says nothing about the server, and does not change the limit.
-   */
+  /** Counts a request. Call the returned function when it ends: with undefined if it was not sent (no sign of load). */
   begin(key: LeaseKey): (isAnswered: boolean | undefined) => void {
     const sentAt = this.#clock.now();
     this.#total++;

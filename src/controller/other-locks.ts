@@ -37,11 +37,10 @@ export class HeldLocks {
 
   /** Returns the namespaces of the locks that have not expired. */
   heldAt(now: Instant): readonly string[] {
-    return [...this.#seen.values()]
-      .filter(
-        ({ lease, since }) => now < since + 1000 * (lease.leaseDurationSeconds ?? DEFAULT_DURATION_SECONDS),
-      )
-      .map(({ lease }) => lease.namespace);
+    return [...this.#seen.values()].flatMap(({ since, lease }) => {
+      const { namespace, leaseDurationSeconds = DEFAULT_DURATION_SECONDS } = lease;
+      return now < since + 1000 * leaseDurationSeconds ? [namespace] : [];
+    });
   }
 }
 

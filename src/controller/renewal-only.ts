@@ -1,24 +1,24 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Reason } from '../election/decision.ts';
-import type { Lease, LeaseCandidate, Priority } from '../election/model.ts';
+import type { Lease, LeaseCandidate } from '../election/model.ts';
 
 /** After a decision with one of these reasons, a renewal of the Lease can wait for the next scheduled decision. */
 export const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
 /** Whether the change is at most a renewal by the holder. Ignores fields that cannot change who should lead. */
 export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean {
-  return (
-    before !== undefined &&
-    before.uid === after.uid &&
-    before.holderIdentity === after.holderIdentity &&
-    before.leaseDurationSeconds === after.leaseDurationSeconds &&
-    before.preferredHolder === after.preferredHolder &&
-    before.isPreferredHolderOurs === after.isPreferredHolderOurs &&
-    before.isPreferredHolderNoted === after.isPreferredHolderNoted &&
-    before.strategy === after.strategy &&
-    before.asksForEvidence === after.asksForEvidence &&
-    before.leadingContainer === after.leadingContainer
-  );
+  return before !== undefined && LEASE_FIELDS.every((field) => before[field] === after[field]);
 }
+
+const PREFERENCE_FIELDS = [
+  'preferredHolder',
+  'isPreferredHolderOurs',
+  'isPreferredHolderNoted',
+  'strategy',
+] as const;
+const EVIDENCE_FIELDS = ['asksForEvidence', 'leadingContainer'] as const;
+const HOLDER_FIELDS = ['uid', 'holderIdentity', 'leaseDurationSeconds'] as const;
+const LEASE_FIELDS = [...HOLDER_FIELDS, ...PREFERENCE_FIELDS, ...EVIDENCE_FIELDS] as const;
 
 /**
  * Returns what has changed in a candidate. Ignores fields that elections do not use.
@@ -32,27 +32,16 @@ export function candidateChange(
 ): 'ping' | 'renewal' | 'other' {
   const isSame =
     before !== undefined &&
-    before.uid === after.uid &&
-    before.isDeleting === after.isDeleting &&
-    before.leaseName === after.leaseName &&
-    before.binaryVersion === after.binaryVersion &&
-    before.emulationVersion === after.emulationVersion &&
-    isSamePriority(before.priority, after.priority) &&
+    CANDIDATE_FIELDS.every((field) => before[field] === after[field]) &&
+    isDeepStrictEqual(before.priority, after.priority) &&
     before.pod?.uid === after.pod?.uid &&
-    before.leadingContainer === after.leadingContainer &&
     wanted(before) === wanted(after);
   if (!isSame) return 'other';
   return before.renewTime === after.renewTime ? 'ping' : 'renewal';
 }
 
-function isSamePriority(a: Priority, b: Priority): boolean {
-  return (
-    a.value === b.value &&
-    a.end?.at === b.end?.at &&
-    a.end?.afterwards === b.end?.afterwards &&
-    a.unreadable === b.unreadable
-  );
-}
+const VERSIONS = ['binaryVersion', 'emulationVersion'] as const;
+const CANDIDATE_FIELDS = ['uid', 'isDeleting', 'leaseName', 'leadingContainer', ...VERSIONS] as const;
 
 function wanted({ preference }: LeaseCandidate): string {
   return preference.kind === 'strategy' ? preference.strategy : preference.strategies.join();

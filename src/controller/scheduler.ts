@@ -119,7 +119,6 @@ export class Scheduler {
     return this.#due.size;
   }
 
-  /** Sizes of the scheduler's own collections, for metrics. */
   get kept() {
     return { entries: this.#entries.size, closed: this.#gate.size };
   }

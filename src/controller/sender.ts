@@ -31,10 +31,7 @@ export interface SenderParts {
   readonly observe: ObserveController;
 }
 
-/**
- * Sends and records an action. Never rejects. Resolves to false if the client gets 429, 5xx or no valid answer, and to
- * undefined if the action was not sent.
- */
+/** Sends and records an action. Never rejects. Resolves to false after 429, 5xx or no valid answer; undefined: unsent. */
 export async function sendAction(
   { clock, gate, records, write, observe, mayWrite }: SenderParts,
   key: LeaseKey,

@@ -15,7 +15,6 @@ import {
 
 /** The field manager of the coordinator's writes (metadata.managedFields). */
 export const FIELD_MANAGER = 'coordinated-leader-election';
-
 /** The field manager of writes by this project's participants. */
 export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participant';
 

@@ -1,4 +1,4 @@
-import { isApplied, type ObserveController } from '../controller/controller-event.ts';
+import type { ObserveController } from '../controller/controller-event.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import { changesCluster, type Decision, grantOf, preferredBy, REASONS } from '../election/decision.ts';
 import type { Now } from '../election/model.ts';
@@ -31,11 +31,7 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
   return (event) => {
     switch (event.type) {
       case 'decided':
-        // A decision that changes the cluster is reported in 'written', after its write has succeeded.
-        if (!changesCluster(event.decision)) report(event.key, event.decision, event.input);
-        break;
-      case 'written':
-        if (isApplied(event)) report(event.key, event.decision, event.input);
+        report(event.key, event.decision, event.input);
         break;
       case 'forgotten':
         reasons.delete(event.key);
@@ -78,8 +74,7 @@ export function describeDecision(decision: Decision, input: ElectionInput, now: 
     if (lostBy === undefined) return [];
     return [`${name} (${lostBy === state ? state.toLowerCase() : describeLoss(lostBy)})`];
   });
-  if (isChoice && passedOver.length > 0) {
+  if (isChoice && passedOver.length > 0)
     sentences.push(`not ${passedOver.join(', ')}${more > 0 ? ` and ${more} more` : ''}`);
-  }
   return sentences.join('; ');
 }

@@ -58,13 +58,11 @@ function decidePending(view: HeldView): Verdict | undefined {
 
   if (preferredHolder === holder) return remove('PreferredHolderLeads', false);
   const preferred = view.standings.find(({ candidate }) => candidate.name === preferredHolder);
-  if (!preferred || ['Deleting', 'Expired', 'Withdrawn', 'Lapsed'].includes(preferred.state)) {
+  if (!preferred || ['Deleting', 'Expired', 'Withdrawn', 'Lapsed'].includes(preferred.state))
     return remove('PreferredHolderGone', true);
-  }
   const isSilent = preferred.state === 'Unresponsive';
-  if (isSilent || isUnanswered(preferred.observation, view.at, view.input.settings)) {
+  if (isSilent || isUnanswered(preferred.observation, view.at, view.input.settings))
     return remove('PreferredHolderSilent', true);
-  }
   const others = view.standings.filter((standing) => standing !== preferred);
   const present = [...candidatesIn(others, 'Live'), preferred.candidate];
   const outcome = decideOutcome(present, preferredHolder);
@@ -77,9 +75,8 @@ function decidePending(view: HeldView): Verdict | undefined {
   const contenders = contendersAmong(present, absent, preferredHolder);
   const canChange = contenders.length > 0;
   if (!isHolderWorse || (!isPreferredBest && !canChange)) {
-    if (outcome.kind === 'conflict') {
+    if (outcome.kind === 'conflict')
       return { ...remove('StrategyConflict', false), conflict: conflictParties(view) };
-    }
     if (outcome.kind === 'thirdParty')
       return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, outcome.strategy) };
     return remove('PreferredHolderNotBest', false);
@@ -151,9 +148,8 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const { count, lastAt } = view.input.memory.failedPreemptions;
   const retryAt = lastAt + backoffDelayMs(count, PREEMPTION_BACKOFF);
-  if (view.at >= retryAt || outlook.kind !== 'leader' || outlook.leader.name === view.tenure.holder) {
+  if (view.at >= retryAt || outlook.kind !== 'leader' || outlook.leader.name === view.tenure.holder)
     return undefined;
-  }
   return { reason: 'PreemptionBackoff', recheckAt: [retryAt, reinstatementTime(view)] };
 }
 
@@ -275,7 +271,6 @@ function fence({ at, now, input: { memory }, tenure: { lease } }: HeldView): Lea
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
-
 /** The pings to other candidates start this long before the time limit to take up a grant, in ms (rule 12). */
 const ASK_AHEAD_MS = 500;
 

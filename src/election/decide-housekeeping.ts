@@ -6,7 +6,6 @@ import { isPingPending, type Verdict } from './verdict.ts';
 import type { Standing, View } from './view.ts';
 
 const COLLECTION_RETRY_MS = 10 * 60_000;
-
 /** Number of unanswered pings before the coordinator deletes a candidate (rule 1). */
 const COLLECTION_PINGS = 3;
 /**
@@ -14,7 +13,6 @@ const COLLECTION_PINGS = 3;
  * expensive: client-go publishes the candidate again only minutes later, and its Lease may have no leader until then.
  */
 const COLLECTION_WATCH_MS = 10 * 60_000;
-
 /** Maximum time without a renewal before a candidate gets a ping, in ms. client-go's candidates renew every 5 min. */
 const SILENT_AFTER_MS = 6 * 60_000;
 

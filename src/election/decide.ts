@@ -28,9 +28,8 @@ export function decideElection(input: ElectionInput, now: Now): Decision {
 }
 
 function decideVerdict(view: View): Verdict {
-  if (view.standings.every(({ state }) => state === 'Deleting')) {
+  if (view.standings.every(({ state }) => state === 'Deleting'))
     return decidePlainElector(view) ?? { reason: 'NoCandidates', actions: removeOwnPreference(view) };
-  }
   if (isLeftToThirdParty(view)) return { reason: 'ThirdPartyStrategy' };
   return isHeld(view) ? decideHeld(view) : decideVacant(view as VacantView);
 }

@@ -230,11 +230,9 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }
 
-/**
- * True if the holder has had the Lease for LONG_HELD_MS. Ignores an acquireTime that may be from a former holder. In a
- * grant, acquireTime is from a coordinator's clock, so also uses our clock: the clock of the holder may be ahead.
- */
+/** True if the holder has had the Lease for LONG_HELD_MS, by renewTime and by our clock: its clock may be ahead. */
 function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease, { wall }: Now): boolean {
+  // If another client wrote acquireTime, it may be from a former holder.
   if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
   const heldUntil = renewTime < wall ? renewTime : wall;
   return Number(heldUntil - acquireTime) / 1000 >= LONG_HELD_MS;

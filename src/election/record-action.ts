@@ -78,9 +78,8 @@ export function recordSuccess<K extends Known>(
 
 /** Records an action whose request has failed, or whose result is unknown. */
 export function recordFailure<K extends Known>(known: K, action: Action, sentAt: Instant, at: Instant): K {
-  if (action.kind === 'DeleteCandidate') {
+  if (action.kind === 'DeleteCandidate')
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
-  }
   // After an update of a known Lease, the watch or a list shows a change. But they may miss a Lease that was created,
   // taken up and deleted: remember this grant.
   if (action.kind === 'CreateLease') return { ...known, memory: loseGrant(known.memory, at) };

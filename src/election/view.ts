@@ -137,9 +137,8 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
     return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: fenced };
   }
   const isProvisionalNow = isProvisional(memory, lease, at);
-  if (isProvisionalNow && isGranteeLost(input, record.holder, at)) {
+  if (isProvisionalNow && isGranteeLost(input, record.holder, at))
     return { kind: 'vacant', need: 'GrantRevised', lease, reservation };
-  }
   const aheadMs = Math.min(ASK_AHEAD_MS, settings.electionDurationMs);
   const lateAt = Math.max(record.since + (record.durationMs * 2) / 3, expiresAt - aheadMs);
   const held = { kind: 'held', lease, holder: record.holder, isProvisional: isProvisionalNow } as const;

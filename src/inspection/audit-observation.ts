@@ -11,7 +11,7 @@ import {
   type Now,
 } from '../election/model.ts';
 import { ApiError, hasStatus } from '../kubernetes/errors.ts';
-import { runWatch, type WatchEnd } from '../kubernetes/list-watch.ts';
+import { runWatch } from '../kubernetes/list-watch.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { sleep } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
@@ -146,8 +146,6 @@ async function followLeases(
       resourceVersion: version,
       stallMs: STALL_MS,
       signal: isOver.signal,
-      onOpen: () => {},
-      onActivity: () => {},
       onEvent(event) {
         if (event.type === 'BOOKMARK') {
           version = event.resourceVersion;
@@ -162,14 +160,14 @@ async function followLeases(
       },
     });
   try {
-    let end: WatchEnd;
-    let openedAt: Instant;
-    // The server closes each watch after its lifetime, which is shorter than a long audit.
-    do {
-      openedAt = clock.now();
-      end = await watch();
-    } while (end === 'closed' && clock.now() - openedAt >= MIN_LIFETIME_MS);
-    return end === 'aborted' ? [] : [{ what: 'renewals', why: `the watch was ${end}`, grant: undefined }];
+    for (;;) {
+      const openedAt = clock.now();
+      const end = await watch();
+      if (end === 'aborted') return [];
+      // The server closes each watch after its lifetime, which is shorter than a long audit.
+      if (end !== 'closed' || clock.now() - openedAt < MIN_LIFETIME_MS)
+        return [{ what: 'renewals', why: `the watch was ${end}`, grant: undefined }];
+    }
   } catch (error) {
     return [unreadFor('renewals', error, 'watch leases')];
   } finally {

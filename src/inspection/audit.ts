@@ -315,9 +315,8 @@ function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts)
     const only = hasCandidates ? 'candidate' : `Pod of ${binding.pod?.workload}`;
     found.push(['NoStandby', `${pod?.name ?? holder} is the only ${only}.`]);
   }
-  if (crashCostsSeconds > SLOW_FAILOVER_SECONDS) {
+  if (crashCostsSeconds > SLOW_FAILOVER_SECONDS)
     found.push(['SlowFailover', `A crash of its holder costs about ${shortSeconds(crashCostsSeconds)}.`]);
-  }
   const longestSeconds = Math.max(longestMs, silentMs) / 1000;
   if (longestSeconds > durationSeconds * LATE_SHARE) {
     const silent = shortSeconds(longestSeconds);
@@ -325,9 +324,8 @@ function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts)
   }
   const ageSeconds = watched.createdAt === undefined ? 0 : Number(now.wall - watched.createdAt) / 1_000_000;
   const changes = record.leaseTransitions;
-  if (changes >= MIN_CHANGES && changes > ageSeconds / HOUR_SECONDS) {
+  if (changes >= MIN_CHANGES && changes > ageSeconds / HOUR_SECONDS)
     found.push(['ChangesOften', `Its holder has changed ${changes} times in ${humanDuration(ageSeconds)}.`]);
-  }
   return found;
 }
 

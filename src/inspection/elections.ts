@@ -80,9 +80,8 @@ export async function observeElections(
   }
   for (const { candidate } of candidates) {
     // Select the candidates here, because not every server supports a field selector for spec.leaseName.
-    if (leaseName === undefined || candidate.leaseName === leaseName) {
+    if (leaseName === undefined || candidate.leaseName === leaseName)
       recordFirstCandidate(records, candidate, now, settings);
-    }
   }
   const asked = leaseName === undefined ? [] : [leaseKey(namespace, leaseName)];
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
@@ -228,9 +227,8 @@ export async function* watchElections(
   candidates.start();
   try {
     while (!signal.aborted) {
-      if (leases.hasSynced() && candidates.hasSynced()) {
+      if (leases.hasSynced() && candidates.hasSynced())
         yield { elections: electionsIn(records, rawLeases), now: now() };
-      }
       await sleep(clock, LOOK_PERIOD_MS, signal);
     }
   } finally {

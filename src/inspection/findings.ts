@@ -195,9 +195,8 @@ function checkHolder({ lock, lockNamespace, otherLocks, elections }: Evidence): 
 function adviceForNone(isApiOff: boolean, [other]: Evidence['otherLocks']): string {
   if (isApiOff)
     return 'Serve LeaseCandidates first, as APIServed says. Without them, no coordinator takes the lock.';
-  if (other) {
+  if (other)
     return `A coordinator has its lock in ${other.namespace}: if it is yours, run doctor with --lock-namespace ${other.namespace}.`;
-  }
   return 'Start the coordinator (run) and check its log; check that it has the permissions in deploy/rbac.yaml.';
 }
 

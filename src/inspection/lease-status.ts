@@ -137,9 +137,8 @@ export function verdictOn({ outcome, standings }: Decision, decision: Decision):
   const under = `under ${outcome.strategy}${forItsPriority(outcome.leader, outcome.strategy, rivals)}`;
   if (holder === undefined) return `No candidate leads. ${meaning} ${best} is the best candidate.`;
   if (holder === best) return `${holder} leads, as it is the best candidate ${under}.`;
-  if (isBeingRevised(decision)) {
+  if (isBeingRevised(decision))
     return `No candidate leads yet: ${holder} got the Lease and has not renewed it, and ${best} is better ${under}.`;
-  }
   if (!standings.some(({ candidate }) => candidate.name === holder))
     return `${holder} leads and is not a candidate; ${best} is the best candidate. ${meaning}`;
   return `${holder} leads, but ${best} is better ${under}. ${meaning}`;

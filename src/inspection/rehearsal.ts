@@ -22,7 +22,6 @@ const ANSWER_MS = 50;
 /** Time without a new step, in ms, after which a Lease may count as settled: a conflict, for example, may never end. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
-
 /** Maximum wait until a Lease expires, in ms. Long, because some Leases last for minutes. */
 const MAX_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;

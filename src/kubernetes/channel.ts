@@ -37,13 +37,11 @@ export interface IncomingAnswer extends Pick<IncomingMessage, 'headers'> {
  * so they do not close a connection just when the client sends a request on it.
  */
 export const KEEP_ALIVE_MS = 55_000;
-
 /** Idle time in ms before the first TCP keep-alive probe. Without probes, load balancers forget idle connections. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
 /** Maximum bytes that the client reads of an error answer, to limit memory. Error messages are shorter. */
 const MAX_ERROR_BYTES = 1024 * 1024;
-
 /** Maximum size of a chunk of a decompressed body, in bytes: some dozens of list items. */
 const PIECE_BYTES = 64 * 1024;
 

@@ -138,9 +138,8 @@ class HttpClient implements KubernetesClient {
   async request(request: ApiRequest): Promise<JsonObject> {
     const { takeItems, isBackground = false } = request;
     if (takeItems) return this.#requestList(request, takeItems);
-    if (isBackground && !this.#turns.isFree) {
+    if (isBackground && !this.#turns.isFree)
       throw connectionError(request, 'ABORTED', 'no connection is idle');
-    }
     return this.#call(request, async (deadline) => {
       const endTurn = await this.#turns.take(deadline.signal, isBackground ? deadline.abort : undefined);
       try {

@@ -34,9 +34,8 @@ export class CredentialSource {
 
   /** Rejects if it cannot get new credentials, for example because the CA file is unreadable or the plugin fails. */
   async get(): Promise<Credentials> {
-    if (this.#current && this.#parts.clock.now() - this.#current.since < REUSE_MS) {
+    if (this.#current && this.#parts.clock.now() - this.#current.since < REUSE_MS)
       return this.#current.credentials;
-    }
     this.#pending ??= this.#refresh().finally(() => {
       this.#pending = undefined;
     });

@@ -88,10 +88,8 @@ export function kindOfFailure(error: unknown): string {
 
 /** Maximum characters of a server's message in an error, because proxies answer with whole HTML pages. */
 const MAX_MESSAGE = 500;
-
 /** Maximum characters of a server's reason in an error. A normal reason is one word. */
 const MAX_REASON = 100;
-
 /** Maximum Retry-After, in ms. A wrong value must not stop watches, or leave a Lease without a leader, for hours. */
 const MAX_RETRY_AFTER_MS = 120_000;
 

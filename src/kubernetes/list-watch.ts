@@ -93,9 +93,9 @@ export interface WatchRequest {
   readonly stallMs: number;
   readonly signal: AbortSignal;
   /** Called when the server has accepted the watch. */
-  readonly onOpen: () => void;
+  readonly onOpen?: () => void;
   /** Called each time data arrives. */
-  readonly onActivity: () => void;
+  readonly onActivity?: () => void;
   /** Called with each event except ERROR, in the order of arrival. Not called after `signal` has aborted. */
   readonly onEvent: (event: WatchEvent) => void;
 }
@@ -139,7 +139,7 @@ export async function runWatch(
       deadlineMs: OPEN_DEADLINE_MS,
       signal: AbortSignal.any([signal, stall.signal]),
     });
-    request.onOpen();
+    request.onOpen?.();
     let lastBytes = clock.now();
     // To save work, do not reset the timer for each chunk. If data has arrived when the timer fires, set the timer
     // again for the remaining time.
@@ -152,7 +152,7 @@ export async function runWatch(
     const lines = new LineSplitter(MAX_LINE_BYTES);
     for await (const chunk of chunks) {
       lastBytes = clock.now();
-      request.onActivity();
+      request.onActivity?.();
       for (const line of lines.push(chunk)) {
         if (signal.aborted) return 'aborted';
         onEvent(parseWatchEvent(line, path));

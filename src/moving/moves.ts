@@ -105,10 +105,7 @@ async function look(leaseName: string, request: MoveRequest) {
   throw await missingElection(leaseName, request);
 }
 
-/**
- * Finds the candidate of the Lease by its name. Of two candidates with this name, returns the one that renewed last: it
- * takes part in the election (rule 13).
- */
+/** Finds a candidate by its name. Of two with this name, returns the one that renewed last: it takes part (rule 13). */
 async function findTarget(lease: string, name: string, { client, namespace }: MoveRequest) {
   const found = await selectCandidates(client, namespace, { kind: 'candidate', name });
   const those = found.filter(({ candidate }) => candidate.leaseName === lease);

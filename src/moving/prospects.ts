@@ -76,18 +76,15 @@ export function reasonToStay(
 /** Returns why priorities have no effect in this cluster; undefined if no cause is known. */
 export function obstacleAbove(lock: LockHolder): string | undefined {
   if (lock.kind === 'none') return 'no coordinator is running; doctor says more';
-  if (lock.kind === 'builtIn') {
+  if (lock.kind === 'builtIn')
     return 'the lock is held by the built-in coordinator, which does not know priorities';
-  }
   return undefined;
 }
 
 function obstacleIn(outlook: Outcome): string | undefined {
-  if (outlook.kind === 'conflict') {
+  if (outlook.kind === 'conflict')
     return `the candidates disagree on the strategy, ${listed(outlook.strategies)}`;
-  }
-  if (outlook.kind === 'thirdParty') {
+  if (outlook.kind === 'thirdParty')
     return `another controller decides under the strategy ${outlook.strategy}`;
-  }
   return undefined;
 }

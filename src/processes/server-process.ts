@@ -162,9 +162,8 @@ type Credentials = Awaited<ReturnType<typeof obtainCredentials>>;
  */
 async function obtainCredentials(settings: ServeSettings, clock: Clock) {
   const { dataDirectory, tlsCertificate, tlsKey, tokens, listen } = settings;
-  if (dataDirectory !== undefined) {
+  if (dataDirectory !== undefined)
     withContext(`--data-dir ${dataDirectory}`, () => makePrivateDirectory(dataDirectory));
-  }
   const certificate =
     tlsCertificate !== undefined && tlsKey !== undefined
       ? readCertificate(tlsCertificate, tlsKey, clock)

@@ -173,10 +173,7 @@ export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number
   return { wrapperMs, guardMs: wrapperMs + GUARD_DELAY_MS };
 }
 
-/**
- * Interval for extensions of the guard's deadline, in ms. A renewal may succeed just before the renew deadline. The guard
- * must know about it before `guardMs`.
- */
+/** Interval for extensions of the guard's deadline, in ms: the guard must learn of a late renewal before `guardMs`. */
 export function guardIntervalMs(leaseDurationMs: number, renewDeadlineMs: number): number {
   return Math.min(leaseDurationMs / 3, (killTimes(leaseDurationMs).guardMs - renewDeadlineMs) / 2);
 }

@@ -28,7 +28,6 @@ interface Recorded extends LeaseEvent {
 }
 
 const MAX_WAITING = 1000;
-
 /** Rate limit for the Events of all Leases together. It allows a burst of elections, but no lasting heavy load. */
 const RATE = { burst: 100, perSecond: 20 };
 
@@ -44,7 +43,6 @@ const DEADLINE_MS = 5000;
  * Events: some report the last grants of this replica, and no other replica reports those grants.
  */
 const DRAIN_MS = 2000;
-
 const MAX_NAME = 253;
 
 /**

@@ -14,12 +14,9 @@ const RATE = { burst: 20, perSecond: 1 };
  * a line with this message may use another budget.
  */
 const QUIET_NAMESPACE_MS = 60_000;
-
 /** Maximum number of pairs of message and namespace that are remembered. Limits the memory. */
 const MAX_REMEMBERED_NAMESPACES = 1000;
-
 const REPORT_INTERVAL_MS = 10_000;
-
 /** Maximum number of messages with their own budgets. All other messages count as one message. Limits the memory. */
 const MAX_MESSAGES = 100;
 const OTHERS = 'other messages';

@@ -113,9 +113,8 @@ export function decideLock(
 ): LockDecision {
   const { record, seenAt, formerHolderUntil } = observation;
   const isDisputed = formerHolderUntil !== undefined && now < formerHolderUntil;
-  if (record === undefined || record.holder === '') {
+  if (record === undefined || record.holder === '')
     return { kind: 'claim', actFrom: Math.max(now, formerHolderUntil ?? now) };
-  }
   if (record.holder === identity)
     return isDisputed ? { kind: 'claim', actFrom: formerHolderUntil } : { kind: 'renew' };
   const foundMs = durationOf(record);

@@ -65,9 +65,8 @@ const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
  */
 export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
   const [file = '', ...args] = command;
-  if (!existsSync(SHELL)) {
+  if (!existsSync(SHELL))
     return { child: spawn(file, args, { detached: true, stdio: 'inherit', env }), release() {} };
-  }
   // Check this before the shell runs: the shell would report the error only by an exit code, and the command may use
   // the same code.
   assertExecutable(file, env);

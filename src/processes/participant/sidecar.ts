@@ -100,7 +100,6 @@ export async function runSidecar(
  */
 const FAILURES = 3;
 const PERIOD_MS = 2000;
-
 /** Timeout of one readiness request, in milliseconds. */
 const TIMEOUT_MS = 1500;
 

@@ -23,9 +23,8 @@ export function noticesFor(connection, state, words, now) {
     notices.push({ tone: 'bad', title: 'Connection lost', text: `${known}${why} The page tries again.` });
   }
   if (!state || !words) return notices;
-  if (state.api === 'notServed') {
+  if (state.api === 'notServed')
     notices.push({ tone: 'bad', title: 'LeaseCandidates are not served', text: words.notServedAdvice });
-  }
   if (state.blindSince !== undefined) {
     const since = clockText(state.blindSince, now);
     const text = `This replica has seen no changes since ${since}: the page and the shown coordinator may be outdated. This replica goes on trying to reach the API server.`;
