@@ -82,7 +82,7 @@ export class ElectionRecords {
     }
   }
 
-  /** Stores a new or changed candidate. `isNew`: the candidate was created while this process watched. */
+  /** Stores a new or changed candidate. `isNew`: the candidate appeared after the first list. */
   seeCandidate(candidate: LeaseCandidate, now: Now, isNew = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const known = this.#entriesOf(key, candidate.name);

@@ -31,7 +31,10 @@ export interface SenderParts {
   readonly observe: ObserveController;
 }
 
-/** Sends and records an action. Never rejects. Resolves to false after 429, 5xx or no valid answer; undefined: unsent. */
+/**
+ * Sends and records an action. Never rejects. Resolves to true if the server answered, even with a 4xx; to false after
+ * 429, 5xx or without a valid answer; to undefined if this process did not try to send the action (`NotSentError`).
+ */
 export async function sendAction(
   { clock, gate, records, write, observe, mayWrite }: SenderParts,
   key: LeaseKey,

@@ -35,8 +35,8 @@ export function asksForEvidence(object: KubernetesObject): boolean {
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
 /**
- * Decodes a Lease. Never throws: an invalid field counts as not set. `previous`: the former state of the Lease. The
- * result keeps its `renewer` while the holder stays the same, and shares unchanged strings with it to save memory.
+ * Decodes a Lease. Never throws: an invalid field counts as not set. `previous`: the former state of the Lease. Takes
+ * over the `renewer` of `previous` if uid and holder are the same, and, to save memory, its unchanged strings.
  */
 export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const { metadata } = object;

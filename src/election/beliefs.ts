@@ -6,7 +6,7 @@ import { FENCE, type Instant } from './model.ts';
  * that has not noticed the loss of its Lease may release the Lease, although another holder has it by then.
  */
 export interface Belief {
-  /** {@link UNKNOWN_HOLDER} for a holder that this process has never seen. */
+  /** {@link UNKNOWN_HOLDER} for holders of unknown name: this process did not see them hold the Lease. */
   readonly holder: string;
   /** The latest moment at which the holder may have renewed the Lease. In the future if it may still renew unseen. */
   readonly renewedAt: Instant;

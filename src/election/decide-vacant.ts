@@ -87,7 +87,7 @@ function awaiting({ tenure }: VacantView): Reason {
   return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }
 
-/** After a conflict was reported, waits while its parties stay the same, no answer is awaited, and no round is due. */
+/** Holds no new election for a reported conflict. Undefined if its parties changed, or an answer or a round is due. */
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;

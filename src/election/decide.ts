@@ -1,4 +1,5 @@
 import { hasOwnPreference, pingTo, removeOwnPreference, updateLease } from './actions.ts';
+import type { PingPurpose } from './candidate-observation.ts';
 import { decideHeld } from './decide-held.ts';
 import { decideHousekeeping } from './decide-housekeeping.ts';
 import { decideVacant } from './decide-vacant.ts';
@@ -10,6 +11,7 @@ import {
   holderEndIn,
   isEvidenceAsked,
   isHeld,
+  type Standing,
   surveyElection,
   type VacantView,
   type View,
@@ -73,11 +75,11 @@ export function toDecision(
   const actions = (verdict.actions ?? []).filter(isFirst);
   // If the verdict pings a candidate, also ping its twin: of the two, the one that renews last takes part (rule 13).
   for (const twin of view.twins) {
-    const ping = actions.find((one) => one.kind === 'PingCandidate' && one.name === twin.candidate.name);
-    if (ping?.kind !== 'PingCandidate' || isPingPending(view, twin) || twin.state === 'Deleting') continue;
-    if (written.has(twin.candidate.uid)) continue;
+    const purpose = purposeFor(view, twin, actions);
+    const isWritten = twin.state === 'Deleting' || written.has(twin.candidate.uid);
+    if (purpose === undefined || isWritten || isPingPending(view, twin)) continue;
     written.add(twin.candidate.uid);
-    actions.push(pingTo(view, twin, ping.purpose));
+    actions.push(pingTo(view, twin, purpose));
   }
   actions.push(...chores.filter(isFirst));
   actions.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
@@ -96,4 +98,17 @@ export function toDecision(
     isAsking: verdict.isAsking ?? false,
     conflict: verdict.conflict,
   };
+}
+
+const HOUSEKEEPING: ReadonlySet<PingPurpose> = new Set(['validity', 'collection']);
+
+/** Returns why to ping a twin: its candidate is pinged now, or is awaited while the twin's ping found no free slot. */
+function purposeFor(view: View, twin: Standing, actions: readonly Action[]): PingPurpose | undefined {
+  const { name } = twin.candidate;
+  for (const one of actions) if (one.kind === 'PingCandidate' && one.name === name) return one.purpose;
+  const asked = view.standings.find(({ candidate }) => candidate.name === name);
+  const { ping } = asked?.observation ?? {};
+  if (!asked || !ping || !isPingPending(view, asked) || HOUSEKEEPING.has(ping.purpose)) return undefined;
+  const { sentAt = Number.NEGATIVE_INFINITY } = twin.observation.ping ?? {};
+  return sentAt < ping.sentAt ? ping.purpose : undefined;
 }

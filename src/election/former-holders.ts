@@ -230,9 +230,8 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }
 
-/** True if the holder has had the Lease for LONG_HELD_MS, by renewTime and by our clock: its clock may be ahead. */
+/** True if the holder itself got the Lease LONG_HELD_MS ago, by renewTime and by our clock: its clock may be ahead. */
 function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease, { wall }: Now): boolean {
-  // If another client wrote acquireTime, it may be from a former holder.
   if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
   const heldUntil = renewTime < wall ? renewTime : wall;
   return Number(heldUntil - acquireTime) / 1000 >= LONG_HELD_MS;

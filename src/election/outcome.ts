@@ -32,9 +32,9 @@ function outcomeIn(found: Tally): Outcome {
 }
 
 /**
- * Returns the candidates in `absent` whose answers could still change the outcome among `present` (rule 6). A candidate
- * that is only equal to the leader does not change the outcome. Tests each candidate alone. If none is decisive, tests
- * all of them together: several ordered lists may form a cycle that no single list causes.
+ * Returns the candidates in `absent` whose answers could still change the outcome among `present`. Ignores candidates
+ * that could win only by age or name: no election waits for them (rule 6). Tests each candidate alone. If none is
+ * decisive, tests all together: several ordered lists may contradict each other, although no single list does.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],

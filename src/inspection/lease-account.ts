@@ -35,7 +35,6 @@ export function accountFor(
   return {
     status: describeStatus(decision, view, rawLease),
     verdict: verdictOn(supposed, decision),
-    // Undefined if the Lease has no valid holder.
     expiresInSeconds: tenure.kind === 'held' ? (tenure.expiresAt - now.monotonic) / 1000 : undefined,
     reason: decision.reason,
     candidates,

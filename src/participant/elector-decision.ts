@@ -47,7 +47,7 @@ export interface ElectorView {
   readonly refusal: 'resigned' | 'stopped' | undefined;
   /**
    * True if another elector may renew the Lease with the same identity: the elector of a duplicate program, or, with
-   * `candidateOnly`, the program's own elector. This elector then does not take up the Lease.
+   * `candidateOnly`, the program's own elector. The participant's elector then neither takes up nor releases the Lease.
    */
   readonly hasRival: boolean;
   readonly isRequestInFlight: boolean;

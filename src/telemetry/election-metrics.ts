@@ -93,7 +93,7 @@ const SURVEY_AGE_MS = 1000;
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** For each unled Lease whose `since` is unknown: the time since which all surveys have found the Lease like this. */
+  /** For each {@link UnledLease} without `since`: when a survey found it first. Deleted when a survey misses it. */
   let foundUnled = new Map<string, Instant>();
 
   const current = sharedWhileRunning(async () => {

@@ -120,6 +120,34 @@ describe('another candidate with the name of one that takes part (rule 13)', () 
     expect(uids).toEqual(['uid-of-better', ...(want ? ['twin-of-better'] : [])]);
   });
 
+  test.each([
+    { name: 'is pinged later if it was not pinged', of: twin('better').seenAt(0), want: ['twin-of-better'] },
+    { name: 'is not pinged again', of: twin('better').seenAt(0).pingedAt(500), want: [] },
+    {
+      name: 'is not pinged again after its answer',
+      of: twin('better').seenAt(0).pingedAt(500).renewedAt(600),
+      want: [],
+    },
+    {
+      name: 'is not pinged for a ping that checks only the one',
+      of: twin('better').seenAt(0),
+      purpose: 'validity',
+      want: [],
+    },
+  ] as const)('$name, while the answer of the one that takes part is awaited', ({ of, want, ...row }) => {
+    // No slot was free for the ping of the twin, and a later decision has replaced the one with this ping.
+    const asked = makeCandidate('better').emulating('1.30.0').seenAt(0);
+    const input = makeInput()
+      .with({ twins: [of.build()] })
+      .sees(makeLease('holder'), 0)
+      .candidates(
+        makeCandidate('holder').seenAt(0),
+        asked.pingedAt(500, 'purpose' in row ? row.purpose : 'election'),
+      );
+    const { actions } = decideElection(input.build(), makeNow(1000));
+    expect(actions.map((action) => 'uid' in action && action.uid)).toEqual(want);
+  });
+
   test('is not pinged if it is deleted: the server would refuse the second of two writes', () => {
     const old = [-900_000, -600_000, -300_000].reduce(
       (candidate, at) => candidate.pingedAt(at, 'collection'),

@@ -94,7 +94,7 @@ export class CoordinatorLock {
     return { key: leaseKey(namespace, name), holder, renewTime: renewedAt };
   }
 
-  /** Whether a write may begin now: we hold the lock, have renewed it in time, and `#actFrom` has passed. */
+  /** Whether a write may begin now. If so, assumes that one begins, and releases the lock only after its deadline. */
   isActive(): boolean {
     // Refresh the state now, because the timer may be late: `onChange` must be called before this returns false.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
@@ -208,7 +208,7 @@ export class CoordinatorLock {
 
   /**
    * Stops acting, and releases the lock. While a write may still be in flight, leaves the release to a later attempt.
-   * Returns the latest possible time of the next attempt.
+   * Returns the time of that attempt; Infinity if the usual retry period is enough.
    */
   async #letGo(): Promise<Instant> {
     const { clock, onEvent } = this.#options;

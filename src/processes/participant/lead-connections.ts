@@ -71,7 +71,7 @@ export class LeadConnections {
     this.#parts = parts;
   }
 
-  /** Whether a program is connected: it waits or leads. */
+  /** Whether a program is connected: it waits, leads, or has led in this term. */
   get hasProgram(): boolean {
     return this.#leader !== undefined || this.#waiting.size > 0;
   }
