@@ -158,7 +158,7 @@ function strategySentences(strategy: StrategyAccount): readonly string[] {
   const { resolved, askedBy, others, onLease, writtenBy } = strategy;
   const by = (what: string, names: readonly string[]) =>
     names.length === 0 ? '' : `, ${what} by ${listed(names)}`;
-  // `askedBy` and `others` contain the candidates that are live or may still answer: only they determine the strategy.
+  // `askedBy` and `others` omit the candidates that are held back: these determine the strategy only as a last resort.
   const unresolved =
     others.length === 0
       ? 'No live candidate asks for a strategy.'

@@ -11,7 +11,7 @@ import { type ElectionInput, lapsedUntil, type Standing, standingsIn, type View 
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
-/** Returns the candidates in `absent` whose answers could change the outcome among `present` (rule 6). */
+/** Returns the candidates in `absent` whose answers could change the outcome, as {@link decisiveAmong} decides it. */
 export function contendersAmong(
   present: readonly LeaseCandidate[],
   absent: readonly Standing[],

@@ -107,7 +107,7 @@ function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict
   return { reason: 'HolderHidden', recheckAt: [hiddenUntil] };
 }
 
-/** Leaves the Lease unchanged if the best candidate holds it with the right strategy, or no candidate is electable. */
+/** Leaves the Lease unchanged if its holder need not yield and its strategy is right, or if no candidate can lead. */
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder, isProvisional } = view.tenure;
   const { outlook } = view;

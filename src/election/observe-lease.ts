@@ -150,7 +150,7 @@ export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): Leas
   };
 }
 
-/** Counts our last grant as lost: this process sees neither the Lease nor candidates, but the holder may renew. */
+/** Moves our last grant to the lost grants. For a Lease that is not cached and has no candidates: its holder may renew. */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
   const answered = unrenewedGrant && {

@@ -64,7 +64,7 @@ export function recordSuccess<K extends Known>(
   let { memory } = known;
   if (action.kind === 'PingCandidate') {
     const isRoutine = action.purpose === 'validity' || action.purpose === 'collection';
-    // Each wave of pings has a fixed delay after the server's confirmation of the election's first ping (rule 6).
+    // The waves of pings are timed from the first ping of the election that the server confirms or refuses (rule 6).
     if (!isRoutine && memory.askingSince === undefined) memory = { ...memory, askingSince: at };
     const asked = { ...known, memory };
     return observing(asked, action, (observation) => recordPingDelivered(observation, sentAt, at));

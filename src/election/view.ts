@@ -100,7 +100,7 @@ export type Tenure =
       /** If the holder has not renewed by this time, the coordinator pings successors (rule 6). */
       readonly lateAt: Instant;
       readonly expiresAt: Instant;
-      /** True if the holder has not taken up its grant, and no former holder can lead: there is no leader (rule 12). */
+      /** True if the holder has not taken up a grant by this project, and no former holder can lead (rule 12). */
       readonly isProvisional: boolean;
     }
   | {

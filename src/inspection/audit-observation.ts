@@ -164,7 +164,7 @@ async function followLeases(
       const openedAt = clock.now();
       const end = await watch();
       if (end === 'aborted') return [];
-      // The server closes each watch after its lifetime, which is shorter than a long audit.
+      // Watch again if the server has only closed the watch at the end of its lifetime. Any other end is a problem.
       if (end !== 'closed' || clock.now() - openedAt < MIN_LIFETIME_MS)
         return [{ what: 'renewals', why: `the watch was ${end}`, grant: undefined }];
     }

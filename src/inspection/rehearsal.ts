@@ -19,7 +19,7 @@ const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** Time without a new step, in ms, after which a Lease may count as settled: a conflict, for example, may never end. */
+/** After this time without a new step, in ms, a Lease with no pending answer or expiry is settled: a conflict may stay. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 /** Maximum wait until a Lease expires, in ms. Long, because some Leases last for minutes. */

@@ -41,7 +41,7 @@ interface LeaderLabelsParts {
   readonly namespaces: readonly string[];
   /** Whether this process is the coordinator and may write now. */
   readonly mayWrite: () => boolean;
-  /** Whether all Leases and candidates of a namespace are cached. */
+  /** Whether the Leases of a namespace, and all candidates of its available sources, are cached. */
   readonly knows: (namespace: string) => boolean;
   /** Returns a Lease with its holder's candidate. */
   readonly gather: (key: LeaseKey) => ElectionInput;
