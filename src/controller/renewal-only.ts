@@ -10,14 +10,9 @@ export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean 
   return before !== undefined && LEASE_FIELDS.every((field) => before[field] === after[field]);
 }
 
-const PREFERENCE_FIELDS = [
-  'preferredHolder',
-  'isPreferredHolderOurs',
-  'isPreferredHolderNoted',
-  'strategy',
-] as const;
+const PREFERENCE_FIELDS = ['preferredHolder', 'isPreferredHolderOurs', 'isPreferredHolderNoted'] as const;
 const EVIDENCE_FIELDS = ['asksForEvidence', 'leadingContainer'] as const;
-const HOLDER_FIELDS = ['uid', 'holderIdentity', 'leaseDurationSeconds'] as const;
+const HOLDER_FIELDS = ['uid', 'holderIdentity', 'leaseDurationSeconds', 'strategy'] as const;
 const LEASE_FIELDS = [...HOLDER_FIELDS, ...PREFERENCE_FIELDS, ...EVIDENCE_FIELDS] as const;
 
 /**

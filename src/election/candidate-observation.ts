@@ -12,6 +12,9 @@ export type PingPurpose =
   | 'validity' // The candidate has not renewed for some minutes, or its clock was set back.
   | 'collection'; // The coordinator deletes the candidate unless it answers.
 
+/** Pings that belong to no election. */
+export const HOUSEKEEPING_PINGS: ReadonlySet<PingPurpose> = new Set(['validity', 'collection']);
+
 export interface Ping {
   readonly purpose: PingPurpose;
   /** The pingTime in the ping, see {@link pingTimeFor}; undefined if this process did not send the ping. */

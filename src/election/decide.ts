@@ -1,5 +1,5 @@
 import { hasOwnPreference, pingTo, removeOwnPreference, updateLease } from './actions.ts';
-import type { PingPurpose } from './candidate-observation.ts';
+import { HOUSEKEEPING_PINGS, type PingPurpose } from './candidate-observation.ts';
 import { decideHeld } from './decide-held.ts';
 import { decideHousekeeping } from './decide-housekeeping.ts';
 import { decideVacant } from './decide-vacant.ts';
@@ -100,15 +100,14 @@ export function toDecision(
   };
 }
 
-const HOUSEKEEPING: ReadonlySet<PingPurpose> = new Set(['validity', 'collection']);
-
 /** Returns why to ping a twin: its candidate is pinged now, or is awaited while the twin's ping found no free slot. */
 function purposeFor(view: View, twin: Standing, actions: readonly Action[]): PingPurpose | undefined {
   const { name } = twin.candidate;
   for (const one of actions) if (one.kind === 'PingCandidate' && one.name === name) return one.purpose;
   const asked = view.standings.find(({ candidate }) => candidate.name === name);
   const { ping } = asked?.observation ?? {};
-  if (!asked || !ping || !isPingPending(view, asked) || HOUSEKEEPING.has(ping.purpose)) return undefined;
+  if (!asked || !ping || !isPingPending(view, asked) || HOUSEKEEPING_PINGS.has(ping.purpose))
+    return undefined;
   const { sentAt = Number.NEGATIVE_INFINITY } = twin.observation.ping ?? {};
   return sentAt < ping.sentAt ? ping.purpose : undefined;
 }

@@ -1,6 +1,7 @@
 import { withoutBelief } from './beliefs.ts';
 import {
   type CandidateObservation,
+  HOUSEKEEPING_PINGS,
   recordPing,
   recordPingDelivered,
   recordPingNotSent,
@@ -63,7 +64,7 @@ export function recordSuccess<K extends Known>(
 ): K {
   let { memory } = known;
   if (action.kind === 'PingCandidate') {
-    const isRoutine = action.purpose === 'validity' || action.purpose === 'collection';
+    const isRoutine = HOUSEKEEPING_PINGS.has(action.purpose);
     // The waves of pings are timed from the first ping of the election that the server confirms or refuses (rule 6).
     if (!isRoutine && memory.askingSince === undefined) memory = { ...memory, askingSince: at };
     const asked = { ...known, memory };

@@ -1,3 +1,4 @@
+import { HOUSEKEEPING_PINGS } from '../election/candidate-observation.ts';
 import type {
   CreateLease,
   Decision,
@@ -269,7 +270,7 @@ class Rehearsing {
     const answers = !this.#silent.has(name);
     if (answers) this.#answersDue.set(name, this.#at + ANSWER_MS);
     // Do not report routine pings, or those while a preemption is pending: the coordinator sends these repeatedly.
-    if (purpose === 'validity' || purpose === 'collection' || reason === 'PreemptionPending') return;
+    if (HOUSEKEEPING_PINGS.has(purpose) || reason === 'PreemptionPending') return;
     this.#say(`${name} is pinged${answers ? '' : ', and does not answer'}`, reason, true);
   }
 
