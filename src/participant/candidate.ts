@@ -42,6 +42,8 @@ export class Candidate {
   #former: PublishedCandidate | undefined;
   /** The API versions that the program has no permission to use: a Role may allow only one API group. */
   readonly #forbidden = new Set<CandidateApiVersion>();
+  /** Aborts the discovery in flight, if any. Otherwise, a withdrawal would wait for the answer to the discovery. */
+  #discovery = new AbortController();
   /** Set while the candidate is withdrawn. Resolves when the deletion ends or fails, or when `stand` is called. */
   #withdrawal: PromiseWithResolvers<void> | undefined;
 
@@ -62,7 +64,7 @@ export class Candidate {
   async withdraw(): Promise<void> {
     this.#withdrawal ??= Promise.withResolvers<void>();
     if (!this.#running) return;
-    this.#sleep.interrupt();
+    this.#interrupt();
     await Promise.race([this.#withdrawal.promise, this.#running]);
   }
 
@@ -75,16 +77,21 @@ export class Candidate {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#parts;
-    const wake = () => this.#sleep.interrupt();
+    const wake = () => this.#interrupt();
     signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {
       let delayMs = Number.POSITIVE_INFINITY;
       if (this.#withdrawal) await this.#retire();
-      else delayMs = await this.#discover(signal);
+      else delayMs = await this.#discover();
       if (!signal.aborted) await this.#sleep.until(clock.now() + delayMs);
     }
     signal.removeEventListener('abort', wake);
     await this.#retire();
+  }
+
+  #interrupt(): void {
+    this.#discovery.abort();
+    this.#sleep.interrupt();
   }
 
   get #allowed(): readonly CandidateApiVersion[] {
@@ -95,7 +102,9 @@ export class Candidate {
    * Finds the best available API version. If this version is not the current one, publishes the LeaseCandidate in it or
    * moves the LeaseCandidate to it. Resolves to the delay until the next discovery, in milliseconds.
    */
-  async #discover(signal: AbortSignal): Promise<number> {
+  async #discover(): Promise<number> {
+    this.#discovery = new AbortController();
+    const { signal } = this.#discovery;
     const served = (apiVersions: readonly CandidateApiVersion[]) =>
       discoverServed(this.#parts.client, { resource: 'leasecandidates', apiVersions }, signal);
     try {

@@ -240,6 +240,20 @@ describe('a candidate (rule 15)', () => {
     expect(own()).toBeDefined();
   });
 
+  test('that is withdrawn while a discovery waits for its answer is deleted at once', async () => {
+    const { candidate } = await started();
+    stage.fate = ({ path }) => (path.includes('/namespaces/') ? {} : { answerMs: 60_000 });
+    await stage.clock.advance(300_000);
+    const withdrawn = candidate.withdraw();
+    await stage.clock.advance(10);
+    expect(own()).toBeUndefined();
+    await withdrawn;
+    stage.fate = () => ({});
+    candidate.stand();
+    await stage.clock.advance(100);
+    expect(own()).toBeDefined();
+  });
+
   test('that is withdrawn is deleted, and published when it becomes a candidate again', async () => {
     const { candidate } = await started();
     const withdrawn = candidate.withdraw();
