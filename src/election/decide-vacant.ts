@@ -177,18 +177,20 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
 
 /**
  * Lets held-back candidates lead if no other candidate can: those with the fewest lapses first (rules 3 and 7). A
- * candidate that has just released the Lease must answer a new ping first, because its program may have exited.
+ * candidate that has just released the Lease must answer a new ping first, because its program may have exited. If it
+ * has released an unrenewed grant, it must wait, because it may release each grant at once.
  */
 function decideLastResort(view: VacantView): Verdict {
   const { standings, input, at } = view;
-  const { lapses, withdrawals } = input.memory;
+  const { record, lapses, withdrawals } = input.memory;
   const isAskedAgain = ({ candidate: { name }, observation: { ping } }: Standing) =>
     ping !== undefined && ping.sentAt >= (withdrawals.get(name) ?? at);
   const hasAnswered = (standing: Standing) =>
     standing.isAlive && isAskedAgain(standing) && standing.observation.ping?.ackedAt !== undefined;
-  const reserve = standings.filter(
-    (standing) => standing.state === 'Lapsed' || (standing.state === 'Withdrawn' && hasAnswered(standing)),
+  const withdrawn = standingsIn(standings, 'Withdrawn').filter(
+    ({ candidate }) => candidate.name !== record?.refusedBy,
   );
+  const reserve = [...standingsIn(standings, 'Lapsed'), ...withdrawn.filter(hasAnswered)];
   const lapsesOf = ({ candidate }: Standing) => lapses.get(candidate.name)?.count ?? 0;
   const fewest = Math.min(...reserve.map(lapsesOf));
   const first = reserve.filter((standing) => lapsesOf(standing) === fewest);
@@ -205,7 +207,7 @@ function decideLastResort(view: VacantView): Verdict {
     const outcome = decideOutcome([...view.live, ...some.map(({ candidate }) => candidate)]);
     if (outcome.kind === 'leader') return grantVerdict(view, outcome);
   }
-  const toAsk = standingsIn(standings, 'Withdrawn').filter((standing) => !isAskedAgain(standing));
+  const toAsk = withdrawn.filter((standing) => !isAskedAgain(standing));
   return {
     reason: view.outcome.kind === 'noneElectable' ? 'NoElectableCandidates' : 'NoLiveCandidates',
     actions: [...pingEach(view, toAsk, 'election'), ...pingEach(view, reviveSome(view), 'revival')],

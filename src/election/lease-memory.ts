@@ -28,6 +28,8 @@ export interface HolderRecord
   readonly acquiredAfter?: Instant | undefined;
   /** Set when we send a grant because there is proof that this holder has ended (rule 17). */
   readonly hasEnded?: true;
+  /** Set if a holder has released the Lease, and this process saw no renewal of its grant (rule 3). Names this holder. */
+  readonly refusedBy?: string;
 }
 
 /** A note that asks `holder` to yield. `since`: when we first saw both. `renewTime`: the Lease's renewTime then. */

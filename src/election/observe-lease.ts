@@ -201,8 +201,10 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
       !isPerhapsAnothers &&
       !mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at);
   if (isRelease && isBelieved) {
+    const isRefusal = memory.unrenewedGrant?.holder === record.holder;
     return {
       ...next,
+      record: isRefusal ? { ...written, refusedBy: record.holder } : written,
       yieldedTo: record.preferredHolder,
       beliefs: withoutBelief(next.beliefs, record.holder),
       supposedGrant: next.supposedGrant?.grant.holder === record.holder ? undefined : next.supposedGrant,

@@ -462,6 +462,26 @@ describe('a holder that releases the Lease (rule 3)', () => {
     });
   });
 
+  test('is not pinged again for electionDuration after it released a grant without a renewal', () => {
+    const sim = new SimElection().add('a').run(20_000).release('a').run(150);
+    expect(sim.lease?.holderIdentity).toBe('a');
+    const pings = sim.release('a').pingsTo('a');
+    sim.run(4999);
+    expect(sim.lease?.holderIdentity).toBe('');
+    expect(sim.pingsTo('a')).toBe(pings);
+    sim.run(200);
+    expect(sim.lease?.holderIdentity).toBe('a');
+  });
+
+  test('is not waited for after such a release if another one has released the Lease, too', () => {
+    const sim = new SimElection().add('a').add('b').run(20_000).release('a').run(300);
+    expect(sim.lease?.holderIdentity).toBe('b');
+    const pings = sim.release('b').pingsTo('b');
+    sim.run(300);
+    expect(sim.lease?.holderIdentity).toBe('a');
+    expect(sim.pingsTo('b')).toBe(pings);
+  });
+
   test('is remembered for two hours with its last release', () => {
     const HOURS = 60 * 60_000;
     const releases = [

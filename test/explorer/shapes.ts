@@ -112,6 +112,7 @@ const memoryFields = shape({
     // Only for plain electors.
     acquiredAfter: ignored,
     hasEnded: plain,
+    refusedBy: plain,
   }),
   wasHeld: plain,
   yieldedTo: plain,
