@@ -309,13 +309,13 @@ export class ElectionRecords {
 
 /**
  * Compares two candidates with the same name (rule 13). If this process saw one candidate renew after the first sight
- * and the last renewal of the other, the one that renewed comes first. (The first sight of a fresh candidate counts as
- * its renewal.) Otherwise, the later renewTime decides: both times are from the clock of one program. If the times are
+ * and the last renewal of the other, the one that renewed comes first. (The first sight counts as a renewal if the
+ * candidate was fresh or has just appeared.) Otherwise, the later renewTime decides: both times are from the clock of one program. If the times are
  * equal, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>
-    observation.freshUntil >= observation.unchangedSince &&
+    Math.max(observation.freshUntil, observation.appearedAt) >= observation.unchangedSince &&
     observation.unchangedSince > than.observation.unchangedSince;
   if (isLater(a, b) || isLater(b, a)) return isLater(a, b) ? -1 : 1;
   const [ofA = 0n, ofB = 0n] = [a.candidate.renewTime, b.candidate.renewTime];

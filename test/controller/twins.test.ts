@@ -68,6 +68,20 @@ describe('of two candidates with the same name (rule 13)', () => {
     expect(counting(records)).toEqual(['custom']);
   });
 
+  test.each([
+    { name: 'a later list', isNew: true, want: ['custom'] },
+    { name: 'the first list', isNew: false, want: ['native'] },
+  ])('counts one with an earlier renewTime that appears last: in $name', ({ isNew, want }) => {
+    const records = new ElectionRecords(defaultSettings);
+    records.seeCandidate(makeTwin('native', 0), makeNow(0));
+    records.seeCandidate(makeTwin('native', 7 * 60_000), makeNow(1000));
+    records.seeCandidate(makeTwin('custom', 60_000), makeNow(72_000), isNew);
+    expect(counting(records)).toEqual(want);
+    // The native one is alive as well, and the clock of its machine is ahead.
+    records.seeCandidate(makeTwin('native', 8 * 60_000), makeNow(73_000));
+    expect(counting(records)).toEqual(['native']);
+  });
+
   test('counts the one that answers, as soon as it does', () => {
     const records = recordsOf({ native: -1000, custom: -60_000 });
     records.seeCandidate(makeTwin('custom', 500), makeNow(500));
