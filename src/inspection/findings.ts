@@ -56,7 +56,7 @@ export function diagnose(evidence: Evidence): readonly NamedFinding[] {
   const checks: Readonly<Record<string, readonly Finding[]>> = {
     APIServed: [checkApi(evidence)],
     FeatureGate: [checkGate(evidence)],
-    CoordinatorLock: checkLock(evidence),
+    CoordinatorLock: present([checkPlace(evidence), checkHolder(evidence), checkOthers(evidence)]),
     Permissions: checkRights(evidence),
     Clocks: checkClocks(evidence),
     Candidates: isServed ? checkCandidates(elections) : [],
@@ -140,11 +140,6 @@ function checkGate({ trial }: Evidence): Finding {
   return passed(
     'Leases do not keep strategy and preferredHolder, because the feature gate CoordinatedLeaderElection is off. The coordinator keeps them in annotations, and uses a fence to make a leader yield that does not know the annotations.',
   );
-}
-
-/** Checks the namespace and the holder of the lock, and whether coordinators hold locks in other namespaces. */
-function checkLock(evidence: Evidence): readonly Finding[] {
-  return present([checkPlace(evidence), checkHolder(evidence), checkOthers(evidence)]);
 }
 
 /** Reports a lock outside kube-system if the server has native LeaseCandidates: coordinators refuse it (rule 10). */

@@ -68,7 +68,7 @@ export async function transferLease(
   if (priority === undefined) return refuse('another candidate has the highest priority that there is');
   const obstacle = obstacleTo(input, name, priority, now) ?? obstacleAbove(lock);
   if (obstacle !== undefined) return refuse(obstacle);
-  const target = await findTarget(lease, name, request);
+  const target = await findTarget(input, name, request);
   const end = clock.wallTime() + BigInt(forMs) * 1000n;
   if (!target || !(await setPriority(client, target, { by: 'transfer', priority, until: end })))
     return refuse('its LeaseCandidate has just gone');
@@ -85,7 +85,7 @@ export async function transferLease(
     }
     const why = obstacleTo(seen.input, name, priority, seen.now);
     if (why !== undefined) {
-      const written = await findTarget(lease, name, request);
+      const written = await findTarget(seen.input, name, request);
       const isUnset = written !== undefined && (await unsetPriority(client, written));
       return refuse(isUnset ? `${why}. Its priority was taken back` : why);
     }
@@ -105,13 +105,11 @@ async function look(leaseName: string, request: MoveRequest) {
   throw await missingElection(leaseName, request);
 }
 
-/** Finds a candidate by its name. Of two with this name, returns the one that renewed last: it takes part (rule 13). */
-async function findTarget(lease: string, name: string, { client, namespace }: MoveRequest) {
+/** Lists the candidate with this name again. Of two with this name, returns the one that takes part (rule 13). */
+async function findTarget({ candidates }: ElectionInput, name: string, { client, namespace }: MoveRequest) {
+  const target = candidates.find(({ candidate }) => candidate.name === name)?.candidate;
   const found = await selectCandidates(client, namespace, { kind: 'candidate', name });
-  const those = found.filter(({ candidate }) => candidate.leaseName === lease);
-  const [first, second] = those.toSorted((a) => (a.candidate.source === 'native' ? -1 : 1));
-  const { renewTime = 0n } = first?.candidate ?? {};
-  return second && (second.candidate.renewTime ?? 0n) > renewTime ? second : first;
+  return found.find(({ candidate }) => candidate.uid === target?.uid);
 }
 
 /** The result of a drain. Also the JSON and YAML output of the command. */

@@ -89,10 +89,11 @@ export function createDecisionReport(parts: ReportParts) {
   }
 
   function tellPlan(key: string, decision: Decision, input: ElectionInput): void {
-    const plan = describePlan(decision);
+    const line = describe(key, decision, input);
+    const plan = [line.reason, line.holder, line.preferredHolder, ...line.actions].join();
     if (planned.get(key) === plan) return;
     planned.set(key, plan);
-    logger.info(describe(key, decision, input), 'Would act');
+    logger.info(line, 'Would act');
   }
 
   function tellTrouble(key: string, decision: Decision, input: ElectionInput): void {
@@ -159,10 +160,6 @@ export function createDecisionReport(parts: ReportParts) {
     /** Drops the measurements of elections in progress. Call this when this process no longer holds the lock. */
     lockLost: timer.lockLost,
   };
-}
-
-function describePlan({ reason, actions }: Decision): string {
-  return `${reason} ${actions.map((action) => (action.kind === 'PingCandidate' ? action.name : action.kind)).join()}`;
 }
 
 function describe(key: string, decision: Decision, input: ElectionInput) {

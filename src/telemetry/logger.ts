@@ -50,7 +50,7 @@ export function createLogger(options: LoggerOptions): RootLogger {
       ...(budget && {
         hooks: {
           logMethod(args, write, number) {
-            const message = messageIn(args);
+            const message = args.slice(0, 2).find((argument) => typeof argument === 'string') ?? '';
             if (message === LEFT_OUT || budget.admits(number, message, namespaceIn(args)))
               write.apply(this, args);
           },
@@ -73,10 +73,6 @@ function describeError(error: unknown): unknown {
     return { type: name, message, code };
   }
   return error instanceof Error ? bounded({ ...pino.stdSerializers.err(error) }) : error;
-}
-
-function messageIn([first, second]: readonly unknown[]): string {
-  return [first, second].find((argument) => typeof argument === 'string') ?? '';
 }
 
 /** Returns the namespace in the field `lease` (`namespace/name`) of a log line; undefined if the field is no string. */

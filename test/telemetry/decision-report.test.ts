@@ -255,6 +255,16 @@ describe('a dry run', () => {
     ]);
     expect(linesOf(CHANGED)).toEqual([]);
   });
+
+  test('logs what it would do again when it would grant the Lease to another candidate', async () => {
+    const { world, linesOf } = makeReportedWorld({ isDryRun: true });
+    await world.start();
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0, version: '1.37.0' }));
+    await world.clock.advance(4000);
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 4000 }));
+    await world.clock.advance(500);
+    expect(linesOf('Would act').map(({ holder }) => holder)).toEqual(['b', 'a']);
+  });
 });
 
 describe('a decision among many', () => {
