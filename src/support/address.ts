@@ -35,7 +35,7 @@ export function isAllowedHost(host: string | undefined): boolean {
   return labels.length === 1 || PRIVATE_DOMAINS.includes(labels.at(-1) ?? '');
 }
 
-/** Returns the error of a server that cannot listen on the address of `--listen`. Adds advice for common causes. */
+/** Returns the error of a server that cannot listen on this address. Adds advice for common causes. */
 export function listenError(error: Error, { host, port }: ListenAddress): Error {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: 'address already in use; stop the program that listens there or choose another port',
@@ -47,8 +47,8 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
   const reason = 'code' in error ? reasons[String(error.code)] : undefined;
   // If `reason` explains the error, omit the error of the system.
   return reason === undefined
-    ? new Error(`--listen ${where}`, { cause: error })
-    : new Error(`--listen ${where}: ${reason}`);
+    ? new Error(`cannot listen on ${where}`, { cause: error })
+    : new Error(`cannot listen on ${where}: ${reason}`);
 }
 
 /**

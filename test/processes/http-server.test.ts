@@ -208,7 +208,7 @@ describe('the HTTP server', () => {
       metrics: { contentType: 'text/plain', metrics: async () => '' },
     });
     await expect(second).rejects.toThrow(
-      `--listen 127.0.0.1:${address.port}: address already in use; stop the program that listens there or choose another port`,
+      `cannot listen on 127.0.0.1:${address.port}: address already in use; stop the program that listens there or choose another port`,
     );
   });
 });

@@ -219,7 +219,7 @@ describe('serve', () => {
     const port = typeof address === 'object' ? address?.port : undefined;
     expect(await whatGoesWrong({ listen: `127.0.0.1:${port}` })).toMatch(
       new RegExp(
-        `^--listen 127\\.0\\.0\\.1:${port}: address already in use; stop the program that listens there or choose another port`,
+        `^cannot listen on 127\\.0\\.0\\.1:${port}: address already in use; stop the program that listens there or choose another port`,
       ),
     );
   });

@@ -46,7 +46,7 @@ test('a server listens on a free port, and reports it', async () => {
 test('an address in use is refused with what to do', async () => {
   const { port } = await startListening();
   await expect(listenOn(createServer(), { host: HOST, port })).rejects.toThrow(
-    `--listen ${HOST}:${port}: address already in use; stop the program that listens there or choose another port`,
+    `cannot listen on ${HOST}:${port}: address already in use; stop the program that listens there or choose another port`,
   );
 });
 
