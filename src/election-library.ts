@@ -23,7 +23,7 @@ export {
   type Requeue,
   type UpdateLease,
 } from './election/decision.ts';
-export { type Beginning, observeBeginning } from './election/former-holders.ts';
+export { type Beginning, observeBeginning, observeWatchEnd } from './election/former-holders.ts';
 export { type LeaseMemory, noMemory } from './election/lease-memory.ts';
 export {
   coordinatorLease,

@@ -2,7 +2,6 @@ import {
   forecastRollout,
   plannedChanges,
   plannedRollout,
-  type Rollout,
   type RolloutForecast,
 } from '../inspection/planned-changes.ts';
 import { rehearse } from '../inspection/rehearsal.ts';
@@ -26,8 +25,9 @@ export function showPlan(leaseName: string, settings: PlanSettings, host: Host):
     if (rollout !== undefined) {
       const planned = plannedRollout(rollout, input);
       const strategies = forecastRollout(input, now, planned);
+      const title = `A rolling update of ${counted(planned.names.length, 'candidate')} of ${lease} to ${planned.binaryVersion}, one after the other. Nothing is changed; if all asked for the strategy:`;
       print({ candidates: planned.names, strategies }, output, host, ({ paint }) => [
-        paint('strong', rolloutTitle(lease, planned)),
+        paint('strong', title),
         ...tableLines(rowsFor(FORECAST_COLUMNS, strategies), paint),
         '  The minimum is for a rollout that replaces the leader last, the maximum for one that always replaces the leader next.',
       ]);
@@ -39,10 +39,6 @@ export function showPlan(leaseName: string, settings: PlanSettings, host: Host):
     print(rehearsal, output, host, ({ paint }) => [paint('strong', title), ...stepLines(rehearsal, paint)]);
     return exitCode.ok;
   });
-}
-
-function rolloutTitle(lease: string, { names, binaryVersion }: Rollout): string {
-  return `A rolling update of ${counted(names.length, 'candidate')} of ${lease} to ${binaryVersion}, one after the other. Nothing is changed; if all asked for the strategy:`;
 }
 
 const FORECAST_COLUMNS: readonly Column<RolloutForecast>[] = [

@@ -73,7 +73,7 @@ export class ElectionController {
       onEnd: (mayHaveMissed) => {
         const now = this.#now();
         if (mayHaveMissed)
-          for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, now);
+          for (const namespace of this.#known) this.#records.seeGap('takeOver', namespace, now);
         this.#enqueueAll();
       },
     });
@@ -217,7 +217,7 @@ export class ElectionController {
     for (const namespace of this.#leases.namespaces) {
       if (this.#known.has(namespace) || !this.knows(namespace)) continue;
       this.#known.add(namespace);
-      this.#records.seeBeginning(this.#records.hasLock() ? 'firstList' : 'firstEver', namespace, this.#now());
+      this.#records.seeGap(this.#records.hasLock() ? 'firstList' : 'firstEver', namespace, this.#now());
     }
     // Without the lock, enqueue nothing now: this process calls `#enqueueAll` when it becomes the coordinator.
     if (this.#parts.mayWrite()) this.#enqueueAll();
@@ -236,6 +236,7 @@ export class ElectionController {
       onError: (error, context) => observe({ type: 'watchFailed', error, context }),
       observe: (observation) => {
         if (this.#leases.knows(namespace)) this.#takeOver.observe(observation);
+        if (observation.type === 'watchEnded') this.#records.seeGap('watchEnd', namespace, this.#now());
         observe({ type: 'reflected', resource: 'leases', observation });
       },
     });

@@ -1,7 +1,12 @@
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { matterUntil } from '../election/beliefs.ts';
 import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
-import { type Beginning, observeBeginning, observeNewcomer } from '../election/former-holders.ts';
+import {
+  type Beginning,
+  observeBeginning,
+  observeNewcomer,
+  observeWatchEnd,
+} from '../election/former-holders.ts';
 import { hostInIdentity, hostnamesOf, type Pod } from '../election/holder-binding.ts';
 import { allBeliefs, type LeaseMemory, noMemory } from '../election/lease-memory.ts';
 import type {
@@ -72,13 +77,15 @@ export class ElectionRecords {
   }
 
   /**
-   * Records that this process sees all changes of Leases in `namespace` from now on, but may have missed earlier
-   * changes (rule 8). '' stands for all namespaces.
+   * Records a moment near which this process may have missed changes of Leases in `namespace` (rule 8): the beginning
+   * of a watch, or its end. '' stands for all namespaces.
    */
-  seeBeginning(beginning: Beginning, namespace: string, now: Now): void {
+  seeGap(gap: Beginning | 'watchEnd', namespace: string, now: Now): void {
     for (const key of this.#candidates.keys()) {
       if (namespace !== '' && splitLeaseKey(key).namespace !== namespace) continue;
-      this.updateMemory(key, () => observeBeginning(this.gather(key), now, beginning));
+      this.updateMemory(key, (memory) =>
+        gap === 'watchEnd' ? observeWatchEnd(memory, now) : observeBeginning(this.gather(key), now, gap),
+      );
     }
   }
 

@@ -126,6 +126,17 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
   };
 }
 
+/**
+ * Returns the memory after a watch of Leases has ended. The request of a lost creation may reach the server late. Until
+ * the next list, the Lease may then be created, renewed and deleted unseen.
+ */
+export function observeWatchEnd(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
+  const { record, lostGrants } = memory;
+  if (record || lostGrants.length === 0) return memory;
+  const unseenUntil = at + LONGEST_GAP_MS;
+  return { ...memory, lostGrants: lostGrants.map(({ grant }) => supposed(memory, grant, at, unseenUntil)) };
+}
+
 /** Moves `grantOnItsWay` to the lost grants. If the server wrote it, its holder may renew unseen for `gapMs`. */
 export function loseGrant(memory: LeaseMemory, at: Instant, gapMs = LONGEST_GAP_MS): LeaseMemory {
   const { grantOnItsWay, lostGrants } = memory;
@@ -145,7 +156,7 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const lost = new Map(next.lostGrants.map((one) => [one.grant.holder, { ...one, grant: { ...one.grant } }]));
   return {
     ...next,
-    // Normally, no refusal of these grants can arrive any more, so keep only the last grant to each holder.
+    // Keep only the last grant to each holder. Only a refusal needs each grant, and normally none can arrive any more.
     lostGrants: [...lost.values()],
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
@@ -170,7 +181,7 @@ function withLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   return { ...memory, beliefs, lostGrants: [] };
 }
 
-export function supposed(memory: LeaseMemory, grant: Grant, at: Instant, renewedAt = at): SupposedGrant {
+function supposed(memory: LeaseMemory, grant: Grant, at: Instant, renewedAt = at): SupposedGrant {
   return { grant, belief: beliefBy(memory, grant, at, renewedAt) };
 }
 

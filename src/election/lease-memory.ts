@@ -28,7 +28,7 @@ export interface HolderRecord
   readonly acquiredAfter?: Instant | undefined;
   /** Set when we send a grant because there is proof that this holder has ended (rule 17). */
   readonly hasEnded?: true;
-  /** Set if a holder has released the Lease, and this process saw no renewal of its grant (rule 3). Names this holder. */
+  /** Set if the holder released our grant, and this process saw no renewal of it (rule 3). Names the holder. */
   readonly refusedBy?: string;
 }
 
@@ -82,9 +82,9 @@ export interface LeaseMemory {
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
   readonly preemptedAt: Instant;
-  /** Rounds of pings since the last grant or new holder. If a revival ping is not sent, the count becomes 1. */
+  /** Rounds of pings since the last grant or new holder. 1 after a failed ping of a round: the next pause is short. */
   readonly rounds: Attempts;
-  /** Identifies the last reported strategy conflict: its candidates and their strategies. */
+  /** Identifies the last reported conflict: its parties, their binaryVersions and their strategies (rule 4). */
   readonly conflict: string | undefined;
   /** When the last result of an election was written. Earlier acks no longer count (rule 3). */
   readonly decidedAt: Instant;
@@ -181,7 +181,7 @@ export function expiryOf(memory: LeaseMemory): Instant {
   return Math.max(record.since + record.durationMs, belief ? leadsUntil(belief) : Number.NEGATIVE_INFINITY);
 }
 
-/** True if a replica of this project granted the Lease, and the holder has not renewed it since (rule 12). */
+/** True while the holder has not renewed our grant, or another replica's grant without `isReturn` (rule 12). */
 export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease: Lease | undefined): boolean {
   if (record === undefined) return false;
   if (lease?.isUnrenewedGrant && lease.holderIdentity === record.holder) return true;

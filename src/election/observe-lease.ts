@@ -16,8 +16,8 @@ import {
   LONGEST_GAP_MS,
   loseGrant,
   observeNewcomer,
+  observeWatchEnd,
   settleLostGrants,
-  supposed,
   supposeGrants,
   withLoss,
   withoutGrant,
@@ -137,17 +137,14 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boole
  * but the watch has not shown it. If the Lease has been deleted since, its holder may have renewed it before. If not,
  * its holder may renew it, unseen, until the next list. The holder is known only if the server confirmed our grant.
  */
-export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
-  const { unrenewedGrant, lostGrants, beliefs } = memory;
+export function observeUnseen(memory: LeaseMemory, now: Now): LeaseMemory {
+  const { unrenewedGrant, beliefs } = memory;
+  const { monotonic: at } = now;
   const unseenUntil = at + LONGEST_GAP_MS;
   const next = unrenewedGrant
     ? { ...memory, beliefs: withMore(beliefs, beliefBy(memory, unrenewedGrant, at, unseenUntil)) }
     : withUnknown(memory, at, unseenUntil);
-  return {
-    ...next,
-    unrenewedGrant: undefined,
-    lostGrants: lostGrants.map(({ grant }) => supposed(memory, grant, at, unseenUntil)),
-  };
+  return { ...observeWatchEnd(next, now), unrenewedGrant: undefined };
 }
 
 /** Moves our last grant to the lost grants. For a Lease that is not cached and has no candidates: its holder may renew. */

@@ -78,7 +78,7 @@ export interface Right {
   readonly group: 'coordination.k8s.io' | typeof GROUP | '';
   readonly resource: 'leases' | 'leasecandidates' | 'events' | 'pods' | 'namespaces';
   readonly verb: string;
-  /** The optional feature that needs the permission; undefined if elections need it. */
+  /** The optional feature that needs the permission; undefined if every coordinator should have it. */
   readonly purpose?: 'labels' | 'crashEvidence';
   /** The namespace of the objects; undefined for all namespaces. */
   readonly namespace?: string;

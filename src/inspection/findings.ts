@@ -319,6 +319,9 @@ export function checkCandidates({ elections, now }: ObservedAt): readonly Findin
 /** Reports Leases with a reason that shows a problem. */
 function checkLeases({ elections, now }: ObservedElections): readonly Finding[] {
   const statuses = elections.map((election) => statusOf(election, now));
+  // Report a conflict that the awaited answers would cause.
+  const troubleOf = ({ reason, conflictingStrategies }: LeaseStatus): Reason =>
+    reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
   const findings = [...Map.groupBy(statuses, troubleOf)].flatMap(([reason, those]): Finding[] => {
     const advice = adviceOnTrouble(reason);
     if (advice === undefined) return [];
@@ -336,11 +339,6 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
   if (findings.length > 0) return findings;
   if (statuses.length === 0) return [passed('There are no coordinated Leases.')];
   return [passed(`${counted(statuses.length, 'coordinated Lease')}, each as it should be.`)];
-}
-
-/** Returns the reason to report. Replaces `AwaitingAcks` by a conflict that the awaited answers would cause. */
-function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
-  return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
 }
 
 export function checkPriorities({ elections, now }: ObservedAt): readonly Finding[] {

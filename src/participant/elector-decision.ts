@@ -178,7 +178,9 @@ function decideFollowing(view: ElectorView, now: Instant): ElectorStep {
   // Do not take up an expired Lease: the coordinator must grant it again.
   const isOurs = sight?.lease?.holderIdentity === identity && !hasRival && !hasExpired(sight, now);
   const lease = isOurs ? sight.lease : undefined;
-  if (refusal && (!lease || now >= givesUpAt(view))) return { kind: 'rest' };
+  // A new record gives more time for the release, because it may be a new grant, which the elector must release too.
+  const givesUpAt = Math.max(view.releaseDeadline, (sight?.since ?? 0) + view.timing.renewDeadlineMs);
+  if (refusal && (!lease || now >= givesUpAt)) return { kind: 'rest' };
   // Wake up when the Lease expires, because `Elector.holder` becomes undefined at that time.
   if (!sight || !lease) return { kind: 'await', until: laterThan(now, sight ? expiresAt(sight) : NEVER) };
   if (now < retryAt) return { kind: 'await', until: Math.min(retryAt, expiresAt(sight)) };
@@ -194,14 +196,6 @@ function decideFollowing(view: ElectorView, now: Instant): ElectorStep {
  */
 function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
   return preferredHolder !== undefined && preferredHolder !== identity;
-}
-
-/**
- * Returns the time at which the elector stops trying to release the Lease. A new record can extend this time, because
- * the record may be a new grant, which the elector must release too.
- */
-function givesUpAt({ sight, releaseDeadline, timing }: ElectorView): Instant {
-  return Math.max(releaseDeadline, (sight?.since ?? 0) + timing.renewDeadlineMs);
 }
 
 /** Returns the time at which the Lease expires if its record stays the same. Without a duration, it never expires. */

@@ -111,7 +111,7 @@ export function createParticipantMetrics(registry: MetricsRegistry, name: string
   slowpath.inc({ name }, 0);
   return {
     leads: (isLeading: boolean) => status.set({ name }, isLeading ? 1 : 0),
-    /** Counts a renewal that failed with a conflict. "Slow path" is the name of this case in client-go. */
+    /** Counts a renewal that failed with a conflict. client-go's metric also counts retries after other failures. */
     slowpathExercised: () => slowpath.inc({ name }),
   };
 }

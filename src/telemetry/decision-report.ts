@@ -39,7 +39,7 @@ export interface ReportParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly now: () => Instant;
-  /** True in a dry run, which writes nothing. The report then logs each decision with a new reason or new actions. */
+  /** True in a dry run (no writes). The report then logs a decision if its reason, holders or actions have changed. */
   readonly isDryRun: boolean;
   /** Records a Kubernetes Event about a Lease. Must return at once and must not throw. Undefined if Events are off. */
   readonly recordEvent?: ((event: LeaseEvent) => void) | undefined;

@@ -78,7 +78,10 @@ export function createElectionTimer() {
       const isWaiting = decision.reason === 'AwaitingAcks' || decision.reason === 'FirstElectionSettling';
       if (isWaiting || elects(decision))
         courses.set(key, { rest, neededSince: neededSince ?? needSince(rest, input, at), decidedAt: at });
-      else courses.set(key, { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at });
+      else {
+        const isFruitless = decision.reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant';
+        courses.set(key, { rest: { at, isFruitless }, neededSince: undefined, decidedAt: at });
+      }
     },
     /** Returns the durations if a grant or preference ends an election that is not forgotten; otherwise undefined. */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant) {
@@ -106,11 +109,6 @@ export function createElectionTimer() {
       courses.clear();
     },
   };
-}
-
-/** Returns the {@link Rest} of a Lease whose election is not needed or not possible at `at`. */
-function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
-  return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
 
 /**

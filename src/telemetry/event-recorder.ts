@@ -76,7 +76,9 @@ export function createEventRecorder({ client, clock, host, onEnd, onFailure }: E
       onEnd('written');
     } catch (error) {
       onEnd('failed');
-      if (!stopping.signal.aborted && !isNamespaceGoing(error)) onFailure(error);
+      const isTerminating = hasStatus(error, 403) && error.message.includes('is being terminated');
+      const isNamespaceGone = hasStatus(error, 404) || isTerminating;
+      if (!stopping.signal.aborted && !isNamespaceGone) onFailure(error);
     }
   }
 
@@ -214,11 +216,6 @@ function eventsPath(namespace: string): string {
 function eventName(lease: string, suffix: string): string {
   const room = MAX_NAME - suffix.length - 1;
   return `${lease.slice(0, room).replace(/[-.]+$/, '')}.${suffix}`;
-}
-
-/** Whether the write of an Event failed because the namespace is gone or is being deleted. */
-function isNamespaceGoing(error: unknown): boolean {
-  return hasStatus(error, 404) || (hasStatus(error, 403) && error.message.includes('is being terminated'));
 }
 
 /** A queue of Events in which namespaces take turns: each `shift` takes an Event of the next namespace. */

@@ -11,11 +11,13 @@ import {
 } from '../../src/election/beliefs.ts';
 import {
   type Beginning,
+  loseGrant,
   observeBeginning,
   observeNewcomer,
+  observeWatchEnd,
   withUnknown,
 } from '../../src/election/former-holders.ts';
-import { allBeliefs, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
+import { allBeliefs, type Grant, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
 import { FENCE } from '../../src/election/model.ts';
 import { observeUnseen } from '../../src/election/observe-lease.ts';
 import { surveyTenure } from '../../src/election/view.ts';
@@ -86,6 +88,27 @@ describe('the holder that last lost a Lease', () => {
     },
   ])('$name', ({ beliefs, want }) => {
     expect(lastLoser(beliefs)).toBe(want);
+  });
+});
+
+describe('a creation without an answer (rule 8)', () => {
+  const grant: Grant = {
+    ...{ holder: 'a', renewTime: wallAt(0), former: undefined, leaseDurationSeconds: 10 },
+    ...{ hasFormerLapsed: false, revises: undefined, isPreemption: false },
+  };
+  const lost = loseGrant({ ...noMemory, grantOnItsWay: grant }, 0);
+
+  test('may reach the server late: the Lease stays reserved for 25 s after the last end of the watch', () => {
+    expect(keptUntil(lost, 0)).toBe(25_000);
+    const first = observeWatchEnd(lost, makeNow(2000));
+    expect(keptUntil(first, 2000)).toBe(27_000);
+    expect(keptUntil(observeWatchEnd(first, makeNow(40_000)), 40_000)).toBe(65_000);
+  });
+
+  test('matters no more at the end of the watch if a Lease is known, or without such a creation', () => {
+    const known = { ...lost, record: makeInput().sees(makeLease('b'), 1000).build().memory.record };
+    expect(observeWatchEnd(known, makeNow(2000))).toBe(known);
+    expect(observeWatchEnd(noMemory, makeNow(2000))).toBe(noMemory);
   });
 });
 

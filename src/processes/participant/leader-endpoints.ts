@@ -196,7 +196,7 @@ function refusalOf(request: IncomingMessage, { effect }: Endpoint, isLocal: bool
   if (effect === undefined)
     return isReading(request) ? undefined : { status: 405, body: 'only GET and HEAD\n' };
   if (method !== effect) return { status: 405, body: `only ${effect}\n` };
-  // Current browsers send at least one of these headers. Other programs usually send none of them.
+  // Browsers send Origin with each POST, and Sec-Fetch-Site to localhost. Other programs usually send neither.
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined)
     return { status: 403, body: 'not for browsers\n' };
   if (!isLocal) return { status: 403, body: 'only for programs of the same pod: ask at 127.0.0.1\n' };
