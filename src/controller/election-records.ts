@@ -3,6 +3,7 @@ import { matterUntil } from '../election/beliefs.ts';
 import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
 import {
   type Beginning,
+  LONGEST_GAP_MS,
   observeBeginning,
   observeNewcomer,
   observeWatchEnd,
@@ -39,6 +40,7 @@ export class ElectionRecords {
    */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
+  #watchEndedAt: Instant = Number.NEGATIVE_INFINITY;
   /** For each Lease that does not exist and has no candidates: the time after which its memory can be dropped. */
   readonly #deletedLeases = new DeadlineHeap();
 
@@ -72,7 +74,11 @@ export class ElectionRecords {
     if (lease) this.#leases.set(key, lease);
     else this.#leases.delete(key);
     if (this.#evidence) this.#indexHost(key, lease);
-    this.updateMemory(key, (memory) => observeLease(memory, lease, now, this.settings, coordinatingSince));
+    // A watch that continues after a gap shows the changes in this gap late.
+    const lateMs = now.monotonic - this.#watchEndedAt < 2 * LONGEST_GAP_MS ? LONGEST_GAP_MS : 0;
+    this.updateMemory(key, (memory) =>
+      observeLease(memory, lease, now, this.settings, coordinatingSince, lateMs),
+    );
     this.#forgetIfGone(key, now);
   }
 
@@ -81,6 +87,7 @@ export class ElectionRecords {
    * of a watch, or its end. '' stands for all namespaces.
    */
   seeGap(gap: Beginning | 'watchEnd', namespace: string, now: Now): void {
+    if (gap === 'watchEnd') this.#watchEndedAt = now.monotonic;
     for (const key of this.#candidates.keys()) {
       if (namespace !== '' && splitLeaseKey(key).namespace !== namespace) continue;
       this.updateMemory(key, (memory) =>

@@ -38,7 +38,7 @@ import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from
 /**
  * Returns the memory after this process saw `lease` at `now`. `lease` is undefined if the Lease is gone. If a list
  * showed this state, earlier changes are unknown. `coordinatingSince` is set only in this case: the time at which this
- * process became the coordinator, or Infinity if it is not the coordinator.
+ * process became the coordinator, or Infinity if it is not the coordinator. `lateMs`: the change may be as old as this.
  */
 export function observeLease(
   memory: LeaseMemory,
@@ -46,6 +46,7 @@ export function observeLease(
   { monotonic: at }: Now,
   settings: ElectionSettings,
   coordinatingSince?: Instant,
+  lateMs = 0,
 ): LeaseMemory {
   if (!lease) return observeDeletion(memory, at, coordinatingSince);
   const isMadeAnew = memory.record !== undefined && memory.record.leaseUid !== lease.uid;
@@ -63,7 +64,7 @@ export function observeLease(
     record.leaseDurationSeconds === lease.leaseDurationSeconds;
   if (isUnchanged) return withOtherFields(told, lease);
   const written = recordOf(lease, holder, at, settings, record, coordinatingSince !== undefined);
-  const change = { lease, written, isOwnGrant, coordinatingSince };
+  const change = { lease, written, isOwnGrant, coordinatingSince, lateMs };
   return holder === '' ? observeEmptied(told, change) : observeHeld(told, change);
 }
 
@@ -75,6 +76,8 @@ interface SeenChange {
   readonly isOwnGrant: boolean;
   /** When this process became the coordinator; Infinity while it is not. Set only if a list showed the change. */
   readonly coordinatingSince: Instant | undefined;
+  /** How late the watch may have shown the change, in ms. */
+  readonly lateMs: number;
 }
 
 function withOtherFields(memory: LeaseMemory, { leaseTransitions, preferredHolder }: Lease): LeaseMemory {
@@ -168,14 +171,14 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isSameLease = record?.leaseUid === lease.uid;
   const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
   const isLikeRelease = isRenewed && hasReleaseDuration(lease);
-  const isListed = coordinatingSince !== undefined;
   if (!record) return next;
+  // A list does not show when the release was written. This may have been just after `record` was seen.
+  const writtenAfter = coordinatingSince === undefined ? at - change.lateMs : record.since;
   if (record.holder === '') {
     // Do not add an unknown holder if supposeGrants() has already added the holder of our own grant. If the Lease was
     // deleted and created again, observeNewcomer() has already decided whether to add an unknown holder.
     const isKnown = memory.unrenewedGrant !== undefined || !isSameLease;
-    const unseenSince = isListed ? record.since : at;
-    const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
+    const isReleased = isLikeRelease && writtenAfter >= matterUntil(allBeliefs(memory));
     return isKnown || !isRenewed || isReleased ? next : withUnknown(next, at, at, written.durationMs);
   }
   // A fence never releases the Lease. If a fenced Lease is released, a former holder has written this release.
@@ -193,10 +196,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isBelieved = lease.isReleasedByParticipant
     ? // A participant empties only its own Lease, and only in the state that it last wrote (rule 15).
       (grown === 0 || isFirstTerm) && !isOthers
-    : // A list does not show when the release was written. This may have been just after `record` was seen.
-      grown === 0 &&
-      !isPerhapsAnothers &&
-      !mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at);
+    : grown === 0 && !isPerhapsAnothers && !mayBeDisturbed(allBeliefs(memory), record.holder, writtenAfter);
   if (isRelease && isBelieved) {
     const isRefusal = memory.unrenewedGrant?.holder === record.holder;
     return {

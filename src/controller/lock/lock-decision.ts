@@ -45,7 +45,9 @@ export function observeLock(
     ...(formerHolderUntil > now && { formerHolderUntil }),
   };
   const isTaken = record !== undefined && (record.holder !== '' || isHoldersRelease(record, previous));
-  if (isTaken && !isSetBack(record, former)) {
+  // New holders only increase leaseTransitions. A smaller number shows that the Lease was created again, or that the
+  // storage was restored from a backup.
+  if (isTaken && !(former && record.leaseTransitions < former.leaseTransitions)) {
     if (!isTakenEarly(previous, record, now)) return seen;
     return { ...seen, formerHolderUntil: now + durationOf(previous.record) };
   }
@@ -127,14 +129,6 @@ export function decideLock(
 
 function durationOf(record: LockRecord): number {
   return record.leaseDurationMs ?? LEASE_DURATION_MS;
-}
-
-/**
- * Whether leaseTransitions has decreased. New holders only increase it, so a smaller number shows that the Lease was
- * created again, or that the storage was restored from a backup.
- */
-function isSetBack(record: LockRecord, former: LockRecord | undefined): boolean {
-  return former !== undefined && record.leaseTransitions < former.leaseTransitions;
 }
 
 function isSame(a: LockRecord | undefined, b: LockRecord | undefined): boolean {

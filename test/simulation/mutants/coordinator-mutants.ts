@@ -92,8 +92,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // Time.
   mutant('wall-clock-expiry', 'judges the expiry of a Lease by its own wall clock', [
     'election/observe-lease.ts',
-    '  { monotonic: at }: Now,\n  settings: ElectionSettings,\n  coordinatingSince?: Instant,\n): LeaseMemory {\n  if (!lease)',
-    '  { monotonic, wall }: Now,\n  settings: ElectionSettings,\n  coordinatingSince?: Instant,\n): LeaseMemory {\n  const at = lease?.renewTime === undefined ? monotonic : monotonic - Number(wall - lease.renewTime) / 1000;\n  if (!lease)',
+    '  { monotonic: at }: Now,\n  settings: ElectionSettings,\n  coordinatingSince?: Instant,\n  lateMs = 0,\n): LeaseMemory {\n  if (!lease)',
+    '  { monotonic, wall }: Now,\n  settings: ElectionSettings,\n  coordinatingSince?: Instant,\n  lateMs = 0,\n): LeaseMemory {\n  const at = lease?.renewTime === undefined ? monotonic : monotonic - Number(wall - lease.renewTime) / 1000;\n  if (!lease)',
   ]),
   mutant('early-expiry', 'treats a Lease as expired after four fifths of its duration', [
     'election/observe-lease.ts',
@@ -128,7 +128,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('no-doubt', 'trusts a release that may come from a former leader', [
     'election/observe-lease.ts',
-    '!mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at);',
+    '!mayBeDisturbed(allBeliefs(memory), record.holder, writtenAfter);',
     'at >= 0;',
   ]),
   mutant(

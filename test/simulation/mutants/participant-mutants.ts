@@ -53,8 +53,8 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('never-releases', 'ends without releasing the Lease', [
     'participant/elector-decision.ts',
-    'if (refusal && (!lease || now >= givesUpAt(view)))',
-    'if (refusal && (!lease || now >= givesUpAt(view) - Number.MAX_VALUE))',
+    'if (refusal && (!lease || now >= givesUpAt))',
+    'if (refusal && (!lease || now >= givesUpAt - Number.MAX_VALUE))',
   ]),
   // Requests.
   mutant('waits-for-ever', 'has no deadline for a renewal', [
