@@ -255,8 +255,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ),
   mutant('set-back-lock', 'acts at once on a lock that a restored backup has given back to it', [
     'controller/lock/lock-decision.ts',
-    'return former !== undefined && record.leaseTransitions < former.leaseTransitions;',
-    'return former !== undefined && record.leaseTransitions < 0;',
+    'former && record.leaseTransitions < former.leaseTransitions',
+    'former && record.leaseTransitions < 0',
   ]),
   mutant('slow-writes', 'gives up its writes too late for the lock', [
     'controller/sender.ts',
