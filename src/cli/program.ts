@@ -10,7 +10,7 @@ import { COMPLETE, completionCommand, completionLines, NAME, PLUGIN } from './co
 import { EXIT_CODES, exitCode } from './exit-code.ts';
 import type { TextOutput } from './output.ts';
 
-/** The parts of the process that the program uses. */
+/** What the program needs from its caller (`main.ts` or a test): environment, outputs, and a way to run commands. */
 export interface ProgramParts {
   readonly version: string;
   /** The name of the executed file: `kubectl-cle` if kubectl executes this program as a plugin. */

@@ -108,7 +108,7 @@ export async function surveyElections(
   return { leases, unled, withoutSuccessor, redundancy, reasons, candidates };
 }
 
-/** Whether a candidate counts as shut down: it released the Lease, is not its holder, and has not renewed since. */
+/** True if a candidate released the Lease or provably ended, does not hold the Lease, and has not renewed since. */
 function hasReleased({ candidate, observation, isHolder }: Standing, { memory }: ElectionInput): boolean {
   const releasedAt = memory.withdrawals.get(candidate.name);
   return releasedAt !== undefined && !isHolder && observation.unchangedSince <= releasedAt;

@@ -36,9 +36,9 @@ import {
 import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from './model.ts';
 
 /**
- * Returns the memory after this process saw `lease` at `now`. `lease` is undefined if the Lease is gone. If a list
- * showed this state, earlier changes are unknown. `coordinatingSince` is set only in this case: the time at which this
- * process became the coordinator, or Infinity if it is not the coordinator. `lateMs`: the change may be as old as this.
+ * Returns the memory after this process saw `lease` at `now`. `lease` is undefined if the Lease is gone.
+ * `coordinatingSince`: when this process became the coordinator; Infinity if it is not the coordinator. Set only if a
+ * list showed this state, because a list does not show earlier changes. `lateMs`: maximum age of the change, in ms.
  */
 export function observeLease(
   memory: LeaseMemory,

@@ -111,8 +111,8 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   const { preferredHolder = answer.preferredHolder } = written;
   const isKept = answer.strategy === strategy && answer.preferredHolder === preferredHolder;
   if (isKept) return { ...memory, written, decidedAt: at };
-  // The server has dropped a field. Back off if the write contained the note of this field. Otherwise, the next write
-  // adds the note (rule 14).
+  // The server dropped or changed a field. If the write had no note of a dropped field, the next write adds the note
+  // (rule 14). Otherwise, back off: the server has also dropped the note, or has changed a value.
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
 }
 

@@ -63,7 +63,7 @@ export interface View<T extends Tenure = Tenure> {
   /** A subset of the live candidates. An election among this subset has the same outcome as one among all of them. */
   readonly live: readonly LeaseCandidate[];
   readonly outcome: Outcome;
-  /** The outcome of the election if every candidate that may still answer a ping does answer. */
+  /** The outcome of the election if all candidates in the states `Awaiting` and `Idle` answered a ping. */
   readonly outlook: Outcome;
 }
 

@@ -33,8 +33,8 @@ export interface WatchedLease {
 }
 
 /**
- * The renewals that this process has seen. If renewTime equals acquireTime, the holder has just acquired the Lease. The
- * count and the intervals omit the next renewal: the holder writes it at once, not after the usual interval.
+ * The renewals that this process has seen. Equal renewTime and acquireTime show that a client has just taken or granted
+ * the Lease. The count and the intervals omit the next renewal, because it does not come after the usual interval.
  */
 interface SeenRenewals {
   readonly count: number;

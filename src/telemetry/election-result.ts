@@ -159,7 +159,7 @@ export class TroubleWatch {
    */
   decided(key: string, { reason, outcome, conflict = '' }: Decision) {
     if (electionSteps.has(reason)) return {};
-    // In a known conflict, the outcome has a strategy if only candidates that agree are alive at the moment.
+    // Check `reason`, too: in a known conflict, `outcome` has a strategy if the candidates that are alive now agree.
     const isConflict = reason === 'StrategyConflict';
     if (isConflict) this.#conflicting.add(key);
     const isResolved = !isConflict && 'strategy' in outcome && this.#conflicting.delete(key);
