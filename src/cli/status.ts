@@ -153,7 +153,7 @@ function candidatesText({ candidates }: LeaseStatus): string {
   );
 }
 
-/** Returns how many candidates have the highest set priorities, such as `1 at 5, 2 at 4 until 2026-11-22T23:10:00Z`. */
+/** Counts the candidates at each of the highest priorities that are not the default, such as `1 at 5, 2 at 4`. */
 function prioritiesText({ priorities }: LeaseStatus): string {
   if (priorities.length === 0) return '-';
   const texts = priorities.map(

@@ -257,7 +257,7 @@ export function isHeldBack(input: ElectionInput, name: string, at: Instant): boo
   return at < withdrawnUntil(input, name) || isLapsed(input, name, at);
 }
 
-/** Returns when a candidate is no longer held back because of a release (rule 3); -Infinity without a release. */
+/** Returns the time until which a release holds the candidate back (rule 3); -Infinity without a release. */
 export function withdrawnUntil({ memory, settings }: ElectionInput, name: string): Instant {
   return (memory.withdrawals.get(name) ?? Number.NEGATIVE_INFINITY) + settings.electionDurationMs;
 }

@@ -20,7 +20,7 @@ const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** After this time without a new step, in ms, a Lease with no pending answer or expiry is settled: a conflict may stay. */
+/** Without a new step for this time (ms), and with no answer or expiry due, a Lease is settled, even in a conflict. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 /** Maximum wait until a Lease expires, in ms. Long, because some Leases last for minutes. */

@@ -43,7 +43,7 @@ export interface ReflectorOptions<T> {
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
   /**
    * Converts an object from the server. `previous` is the object that the store has under the same namespace and name;
-   * undefined if the store has none. If the function throws, the reflector skips this state. It never skips a deletion.
+   * undefined if the store has none. If this function throws, the reflector skips this state, but no DELETED event.
    */
   readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;
