@@ -31,11 +31,12 @@ export function decodePod(object: KubernetesObject): Pod {
   const sidecars = objectsIn(spec, 'initContainers').filter(
     ({ restartPolicy }) => restartPolicy === 'Always',
   );
+  const hostname = textField(spec, 'hostnameOverride') ?? textField(spec, 'hostname');
   return {
     namespace: commonText(metadata.namespace ?? '', undefined),
     name: metadata.name,
     uid: metadata.uid ?? '',
-    hostname: keptText(hostnameOf(spec, metadata.name), metadata.name),
+    hostname: keptText(hostname ?? shortHostname(metadata.name), metadata.name),
     isOnHostNetwork: spec['hostNetwork'] === true,
     isMirror: MIRROR_ANNOTATION in annotations,
     hasHostPid: spec['hostPID'] === true,
@@ -53,10 +54,6 @@ export function decodePod(object: KubernetesObject): Pod {
 
 /** Maximum characters of a hostname. For a longer Pod name, the kubelet truncates the hostname. */
 const LONGEST_HOSTNAME = 63;
-
-function hostnameOf(spec: JsonObject, podName: string): string {
-  return textField(spec, 'hostnameOverride') ?? textField(spec, 'hostname') ?? shortHostname(podName);
-}
 
 /** Returns the hostname that a Pod with this name has if its spec sets none and the Pod is not on the host network. */
 export function shortHostname(podName: string): string {
