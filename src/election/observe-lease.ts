@@ -369,9 +369,11 @@ function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): Leas
 
 /** Remembers when this process first saw that a note, and not the field, asks the holder to yield (rule 14). */
 function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMemory {
-  const { noted } = memory;
+  const { noted, record } = memory;
   const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;
   if (!isPreferredHolderNoted) return noted ? { ...memory, noted: undefined } : memory;
-  if (noted?.holder === holder && noted.preferredHolder === preferredHolder) return memory;
+  // With another leaseTransitions, the holder may have lost the Lease and got it back unseen.
+  const isSameTerm = record?.leaseTransitions === lease.leaseTransitions;
+  if (noted?.holder === holder && noted.preferredHolder === preferredHolder && isSameTerm) return memory;
   return { ...memory, noted: { holder, preferredHolder, since, renewTime: lease.renewTime } };
 }

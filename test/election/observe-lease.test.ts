@@ -454,6 +454,11 @@ describe('a holder that a note asks to yield (rule 14)', () => {
     { name: 'is timed from when that was first seen', next: noting('a', 'b', 5000), want: 1000 },
     { name: 'has a new time for another candidate', next: noting('a', 'c', 5000), want: 5000 },
     { name: 'is another one, with a new time', next: noting('x', 'b', 5000), want: 5000 },
+    {
+      name: 'lost the Lease and got it back unseen, with a new time',
+      next: noting('a', 'b', 5000).with({ leaseTransitions: 3 }),
+      want: 5000,
+    },
     { name: 'ends, when the note is removed', next: renewedBy('a', 5000), want: undefined },
     {
       name: 'is replaced by the field, when that exists',
