@@ -61,11 +61,12 @@ export class ObjectStore<T> {
 
   /** Removes an object. The change contains the state in `raw`, or the stored state if `raw` cannot be decoded. */
   remove(raw: KubernetesObject): StoreChange<T>[] {
-    const { namespace = '', name } = raw.metadata;
+    const { namespace = '', name, uid } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);
     if (known === undefined) return [];
     this.#delete(namespace, name);
-    const object = this.#decode(raw, known.object) ?? known.object;
+    // With another uid, the store has missed a re-creation, and the object that it has is gone, too.
+    const object = known.uid === uid ? (this.#decode(raw, known.object) ?? known.object) : known.object;
     return [{ type: 'deleted', object, previous: known.object }];
   }
 
