@@ -83,8 +83,8 @@ export class ElectionRecords {
   }
 
   /**
-   * Records a moment near which this process may have missed changes of Leases in `namespace` (rule 8): the beginning
-   * of a watch, or its end. '' stands for all namespaces.
+   * Records the beginning or the end of a watch of Leases in `namespace`, or in all namespaces if it is ''. Near this
+   * moment, this process may have missed changes (rule 8).
    */
   seeGap(gap: Beginning | 'watchEnd', namespace: string, now: Now): void {
     if (gap === 'watchEnd') this.#watchEndedAt = now.monotonic;
@@ -324,8 +324,8 @@ export class ElectionRecords {
 /**
  * Compares two candidates with the same name (rule 13). If this process saw one candidate renew after the first sight
  * and the last renewal of the other, the one that renewed comes first. (The first sight counts as a renewal if the
- * candidate was fresh or has just appeared.) Otherwise, the later renewTime decides: both times are from the clock of one program. If the times are
- * equal, the native candidate comes first.
+ * candidate was fresh or has just appeared.) Otherwise, the later renewTime decides: usually, one program has written
+ * both times. If the times are equal, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

@@ -128,7 +128,7 @@ function isMadeUp({ id, startedAt, finishedAt, reason }: EndedInstance): boolean
 /** Precision of the times in a container status, in microseconds. The kubelet writes whole seconds. */
 const STATUS_PRECISION = 1_000_000n;
 
-/** Whether the instance ran at `time`, by its node's clock. An unknown finishedAt is no proof: then returns false. */
+/** Returns whether the instance ran at `time`, by its node's clock. Returns false if finishedAt is unknown. */
 function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTime): boolean {
   return startedAt <= time && time <= finishedAt + STATUS_PRECISION;
 }

@@ -372,7 +372,7 @@ function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMem
   const { noted, record } = memory;
   const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;
   if (!isPreferredHolderNoted) return noted ? { ...memory, noted: undefined } : memory;
-  // With another leaseTransitions, the holder may have lost the Lease and got it back unseen.
+  // If leaseTransitions has changed, this process may have missed that the holder lost and regained the Lease.
   const isSameTerm = record?.leaseTransitions === lease.leaseTransitions;
   if (noted?.holder === holder && noted.preferredHolder === preferredHolder && isSameTerm) return memory;
   return { ...memory, noted: { holder, preferredHolder, since, renewTime: lease.renewTime } };

@@ -87,8 +87,8 @@ const MIN_LIFETIME_MS = 60_000;
 
 /**
  * Lists and watches Leases. Lists Pods and LeaseCandidates only afterwards, so that they match the holders at the end
- * of the watch. If the server answers 403 or 404 to a list of Pods or LeaseCandidates, if the watch fails, or if the
- * server closes it in less than MIN_LIFETIME_MS, `unread` says so. Rejects with all other errors.
+ * of the watch. `unread` names a list of Pods or LeaseCandidates with the answer 403 or 404, and a watch that failed or
+ * that the server closed in less than MIN_LIFETIME_MS. Rejects with all other errors.
  */
 export async function observeForAudit(request: AuditRequest): Promise<AuditObservation> {
   const { client, namespace } = request;

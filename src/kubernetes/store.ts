@@ -65,9 +65,9 @@ export class ObjectStore<T> {
     const known = this.#namespaces.get(namespace)?.get(name);
     if (known === undefined) return [];
     this.#delete(namespace, name);
-    // With another uid, the store has missed a re-creation, and the object that it has is gone, too.
-    const object = known.uid === uid ? (this.#decode(raw, known.object) ?? known.object) : known.object;
-    return [{ type: 'deleted', object, previous: known.object }];
+    // If the uid differs, the store has missed that the object was re-created. The stored object is also deleted.
+    const last = known.uid === uid ? this.#decode(raw, known.object) : undefined;
+    return [{ type: 'deleted', object: last ?? known.object, previous: known.object }];
   }
 
   /** Begins or restarts a list of all objects. The caller then adds its items with {@link ObjectStore.put}. */
