@@ -208,8 +208,8 @@ async function ownCertificate(directory: string | undefined, hosts: readonly str
   const made = await generateCertificate(hosts, clock);
   writePrivateFile(caFile, made.ca);
   writePrivateFile(keyFile, made.key);
-  // Write the certificate last, because the next start looks at it first. If this start is interrupted, the certificate
-  // is still missing or due for renewal, so the next start generates all three files again.
+  // Write the certificate last. If this start is interrupted, the certificate is missing or does not belong to the new
+  // CA, so the next start generates all three files again.
   writePrivateFile(certFile, made.cert);
   return made;
 }

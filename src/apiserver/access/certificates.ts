@@ -70,9 +70,14 @@ export async function generateCertificate(
   return { ca, cert, key: key.toString() };
 }
 
-/** Whether a stored certificate must be replaced: it expires soon, or does not cover one of `hosts`. */
-export function needsRenewal({ cert }: ServingCertificate, hosts: readonly string[], clock: Clock): boolean {
-  const certificate = readCertificate(cert);
+/**
+ * Whether a stored certificate must be replaced: it expires soon, or does not cover one of `hosts`. An interrupted renewal
+ * leaves a certificate that does not belong to its CA or key.
+ */
+export function needsRenewal(stored: GeneratedCertificate, hosts: readonly string[], clock: Clock): boolean {
+  const certificate = readCertificate(stored.cert);
+  const isOfAuthority = certificate.verify(readCertificate(stored.ca).publicKey);
+  if (!isOfAuthority || !certificate.checkPrivateKey(readKey(stored.key))) return true;
   const wallMs = Number(clock.wallTime() / 1000n);
   if (certificate.validToDate.getTime() - RENEWAL_MS < wallMs) return true;
   const covers = (name: string) => (isIP(name) ? certificate.checkIP(name) : certificate.checkHost(name));

@@ -68,6 +68,14 @@ describe('a generated certificate', () => {
   ])('must be renewed for $hosts after $days days: $want', ({ hosts, days, want }) => {
     expect(needsRenewal(generated, hosts, at(days))).toBe(want);
   });
+
+  test.each([
+    { interrupted: 'the CA', stored: { ...generated, ca: other.ca } },
+    { interrupted: 'the CA and the key', stored: { ...generated, ca: other.ca, key: other.key } },
+    { interrupted: 'the key', stored: { ...generated, key: other.key } },
+  ])('must be renewed if a renewal wrote only $interrupted', ({ stored }) => {
+    expect(needsRenewal(stored, [], at(0))).toBe(true);
+  });
 });
 
 describe('a given certificate', () => {
