@@ -132,7 +132,7 @@ export class Scheduler {
     return this.#entries.get(key)?.last?.reason;
   }
 
-  /** Whether a renewal of the Lease can wait for the next scheduled decision (see {@link SETTLED}). */
+  /** Whether most renewals can wait for the next scheduled decision (see {@link SETTLED}). */
   isSettled(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => SETTLED.has(reason));
   }
@@ -214,11 +214,11 @@ export class Scheduler {
     this.#isRunning = false;
   }
 
-  #process(key: LeaseKey): void {
+  #process(key: LeaseKey, isTurn = false): void {
     if (this.forgetIfGone(key) || !this.#parts.isCached(key)) return;
     const entry = this.#entryOf(key);
     try {
-      this.#decide(key, entry);
+      this.#decide(key, entry, isTurn);
       entry.failures = 0;
     } catch (error) {
       const { clock, observe } = this.#parts;
@@ -241,14 +241,17 @@ export class Scheduler {
   /**
    * Makes a decision, and sends its actions when slots are free. Omits actions on blocked candidates. Delays the
    * decision while the Lease has no budget left, or while writes to the Lease are blocked (see {@link WriteGate}).
-   * Makes no decision while this replica must not write.
+   * Makes no decision while this replica must not write. `isTurn`: the Lease got a slot for a dropped write, so the
+   * decision needs no budget.
    */
-  #decide(key: LeaseKey, entry: Entry): void {
+  #decide(key: LeaseKey, entry: Entry, isTurn: boolean): void {
     const { clock, records, mayWrite, observe } = this.#parts;
     const now = clock.now();
     const opensAt = entry.spentUntil - BURST_MS;
-    if (now < opensAt) {
+    if (now < opensAt && !isTurn) {
       observe({ type: 'heldBack', key });
+      // Drop an outdated write to the Lease, but keep the place in the queue for slots.
+      if (entry.pending?.actions.some(isLeaseWrite)) entry.pending = undefined;
       this.#due.setDeadline(key, opensAt);
       return;
     }
@@ -278,7 +281,7 @@ export class Scheduler {
 
   /**
    * Ends the wait for the cached object to change after the last write. If it has not changed, lists the objects again:
-   * the watch may have missed a change. If the object is a missing Lease, also records that it may have a holder.
+   * the watch may have missed a change. If the object is a Lease that is not cached, also records a possible holder.
    */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;
@@ -355,7 +358,7 @@ export class Scheduler {
       entry.pending = undefined;
       const isValid = pending && clock.now() < pending.validUntil && !this.#due.isDue(key);
       if (isValid && mayWrite()) this.#act(key, entry, pending);
-      else this.#process(key);
+      else this.#process(key, pending === undefined);
     }
   }
 }

@@ -105,6 +105,16 @@ describe('the turn of a Lease (rule 9)', () => {
     expect(world.sent).toEqual([`scheduler: create the Lease for better, ${OLDEST}`]);
   });
 
+  test('is decided again if a change came after its budget was spent, even before it has budget again', async () => {
+    world.see(makeCandidate('a').renewedAt(0));
+    for (let change = 0; change < 1001; change++) await world.add();
+    world.see(makeCandidate('better').emulating('1.30.0').renewedAt(0));
+    await world.add();
+    expect(world.told).toContain('heldBack');
+    await world.answer();
+    expect(world.sent).toEqual([`scheduler: create the Lease for better, ${OLDEST}`]);
+  });
+
   test('is decided again if it has waited for long: its decision may be outdated', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.clock.advance(4990);
