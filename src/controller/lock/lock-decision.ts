@@ -51,7 +51,7 @@ export function observeLock(
     if (!isTakenEarly(previous, record, now)) return seen;
     return { ...seen, formerHolderUntil: now + durationOf(previous.record) };
   }
-  if (previous === undefined) return seen;
+  if (previous === undefined && record?.renewTime === undefined) return seen;
   // Count the duration from now: the holder may have renewed the Lease just before it was deleted, emptied or
   // restored, and this process may not have seen that renewal.
   const durationMs = Math.max(LEASE_DURATION_MS, former?.leaseDurationMs ?? 0, record?.leaseDurationMs ?? 0);

@@ -180,6 +180,21 @@ describe('the observation of the lock', () => {
   test('a Lease that never existed has no former holder', () => {
     expect(observeLock(undefined, undefined, 50)).toEqual({ record: undefined, seenAt: 50 });
   });
+
+  test.each([
+    { name: 'emptied by hand', record: makeRecord({ holder: '' }), want: 15_050 },
+    { name: 'released', record: makeRecord({ holder: '', leaseDurationMs: 1000 }), want: undefined },
+    {
+      name: 'created without a holder',
+      record: makeRecord({ holder: '', renewTime: undefined }),
+      want: undefined,
+    },
+  ])(
+    'a lock that was $name before this process started: its holder may act until $want',
+    ({ record, want }) => {
+      expect(observeLock(undefined, record, 50).formerHolderUntil).toBe(want);
+    },
+  );
 });
 
 test('a lock of ours is renewed, and not claimed again, after its former holder cannot act any more', () => {
