@@ -140,7 +140,7 @@ function secondsText(seconds: number | undefined): string {
 function renewsText(lease: LeaseAudit, watchedSeconds: number): string {
   const { state, renewsEverySeconds, renewedSecondsAgo = 0 } = lease;
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;
-  // If a new holder acquired the Lease during the watch, the bound is only the time since the last renewal.
+  // For a new holder, the bound is only the time since it acquired the Lease, or since its last renewal.
   return isLong
     ? `>${shortSeconds(Math.min(watchedSeconds, renewedSecondsAgo))}`
     : secondsText(renewsEverySeconds);

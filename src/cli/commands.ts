@@ -36,7 +36,7 @@ export interface CommandEntry<S = unknown> {
   contradictions?(input: CommandInput<S>): Contradictions;
   /** Imports and runs the code of the command. Resolves to an exit code, or to undefined for exit code 0. */
   run(input: CommandInput<S>, host: Host): Promise<number> | Promise<void>;
-  /** True if the process exits soon after `run` resolves, even if a DNS lookup or a credential plugin still runs. */
+  /** True if the process exits soon after `run` settles, even if a DNS lookup or a credential plugin still runs. */
   readonly exitsSoon?: true;
 }
 
@@ -217,7 +217,7 @@ not exist; 0 if the candidate was stopped before the command started.`,
   }),
 ];
 
-/** Lets TypeScript check an entry with the type of its own settings. Returns the entry with the type in the list. */
+/** Lets TypeScript check an entry with the type of its own settings. Returns the entry with the type for `commands`. */
 function command<S>(entry: CommandEntry<S>): CommandEntry {
   return entry as CommandEntry;
 }

@@ -84,7 +84,7 @@ function failUnserved({ stderr }: Host): number {
 
 /**
  * Prints the table. Then, until a signal, prints a row for each new or changed Lease, like `kubectl get --watch`.
- * Unlike kubectl, prints no row for a deleted Lease, or if the row is the same except for times.
+ * Unlike kubectl, prints no row for a deleted Lease without candidates, or if only the times in a row change.
  */
 async function followStatus(
   settings: StatusSettings,

@@ -51,7 +51,7 @@ export type WatchEvent =
   | { readonly type: 'synced'; readonly apiVersion: CandidateApiVersion }
   /** The API server no longer serves the watched version of LeaseCandidates. */
   | { readonly type: 'gone'; readonly apiVersion: CandidateApiVersion }
-  /** The API server serves no LeaseCandidates. From a single `CandidateWatch`: none of the watched source. */
+  /** The API server serves no LeaseCandidates. A `CandidateWatch` reports this about its own source only. */
   | { readonly type: 'notServed' }
   | { readonly type: 'discoveryFailed'; readonly error: unknown }
   | { readonly type: 'watchFailed'; readonly error: unknown; readonly context: ReflectorErrorContext }
@@ -60,7 +60,7 @@ export type WatchEvent =
       readonly resource: WatchedResource;
       readonly observation: ReflectorObservation;
     }
-  /** The Lease or a candidate is new, changed or gone. `isRenewalOnly`: for decisions, this is at most a renewal. */
+  /** The Lease or a candidate is new, changed or gone. `isRenewalOnly`: the holder has at most renewed the Lease. */
   | { readonly type: 'seen'; readonly key: LeaseKey; readonly isRenewalOnly: boolean }
   /** A native and a custom candidate for the Lease have the same name. Only one of them takes part in elections. */
   | { readonly type: 'twinSeen'; readonly key: LeaseKey; readonly name: string }

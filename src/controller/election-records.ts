@@ -83,7 +83,7 @@ export class ElectionRecords {
   }
 
   /**
-   * Records the beginning or the end of a watch of Leases in `namespace`, or in all namespaces if it is ''. Near this
+   * Records a {@link Beginning}, or the end of a watch of Leases, in `namespace` ('': in all namespaces). Near this
    * moment, this process may have missed changes (rule 8).
    */
   seeGap(gap: Beginning | 'watchEnd', namespace: string, now: Now): void {

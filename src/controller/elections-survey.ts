@@ -125,10 +125,10 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 }
 
 /**
- * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero. If so, each candidate
- * has released the Lease or, if it is in `present`, ended at most one grace period after the last release. False if all
- * candidates except at most one stopped answering long before the release, and a redundant one (`lost`) is among them:
- * these candidates probably hang.
+ * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero. If so, the candidates
+ * that have not released the Lease (`present`) are silent, and none of them renewed later than one grace period after
+ * the last release. False if at most one candidate renewed shortly before that release or later, and a redundant
+ * candidate (`lost`) did not: the silent candidates then probably hang.
  */
 function hasShutDown(
   left: readonly Standing[],

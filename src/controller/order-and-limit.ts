@@ -77,7 +77,7 @@ const FAST_FACTOR = 1.25;
 const SLOW_FACTOR = 2;
 const WINDOW_MS = 30_000;
 const SHRINK_FACTOR = 0.75;
-/** Minimum limit, unless `max` is lower. If other clients cause an overload, a lower limit gets too few answers. */
+/** Minimum limit, unless `max` is lower. If other clients overload the server, a lower limit allows too few answers. */
 const MIN_LIMIT = 8;
 
 /**
@@ -186,7 +186,7 @@ export class RequestRoom {
     return this.inFlightOf(key) < MAX_PER_LEASE && this.#total < this.#limit.limitFor(urgency);
   }
 
-  /** Counts a request. Call the returned function when it ends: with undefined if it was not sent (no sign of load). */
+  /** Counts a request. Call the returned function when it ends. If it was not sent, pass undefined: the limit stays. */
   begin(key: LeaseKey): (isAnswered: boolean | undefined) => void {
     const sentAt = this.#clock.now();
     this.#total++;

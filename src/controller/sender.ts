@@ -97,7 +97,7 @@ export class LockLostError extends NotSentError {
   }
 }
 
-/** Returns true only if it is certain that the server has not executed the failed action, and will not do so later. */
+/** Returns true only if the server has refused or never got the action. Assumes that no proxy has sent it twice. */
 function isNeverExecuted(error: unknown): boolean {
   const isRefusedConnection = error instanceof ConnectionError && error.code === 'ECONNREFUSED';
   const isRefused = error instanceof ApiError && error.status < 500;

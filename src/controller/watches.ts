@@ -18,8 +18,8 @@ interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'>
 
 /**
  * After a replica has lost a source of candidates, it leaves the lock to other replicas for this time, in ms, or until
- * it regains the source: a replica at another API server may still have all sources. The release of the lock takes
- * at most 12.2 s (a holder that cannot elect first keeps the lock for 10 s), and 3.5 s for the last write to end.
+ * it regains the source: a replica at another API server may still have all sources. This time is enough to release
+ * the lock: a holder that cannot elect keeps the lock for at most 12.2 s, then its last write ends within 3.5 s.
  */
 const YIELD_LOCK_MS = 20_000;
 

@@ -49,8 +49,8 @@ type Known = Pick<ElectionInput, 'memory' | 'candidates' | 'settings'>;
 
 /**
  * Returns a function that applies `record` to the memory of a Lease and, if the action is a ping or a deletion, to the
- * observation of the candidate. If the records no longer contain the Lease, the function does nothing. If the watch
- * later shows the write of this action, the coordinator treats it as a write by another client.
+ * observation of the candidate. If the records no longer contain the Lease, the function does nothing, and the
+ * coordinator later treats this write as a write by another client.
  */
 function inRecords<Rest extends readonly unknown[]>(
   record: (known: Known, action: Action, ...rest: Rest) => Known,
@@ -184,8 +184,8 @@ export class WriteGate {
   }
 
   /**
-   * Whether the gate now waits for a later write than the answered one. This is possible if the object was deleted and
-   * created again during the answered write.
+   * Whether the gate now waits for a later write than the answered one. This is possible if the scheduler forgot the
+   * object during the answered write, and then wrote it again.
    */
   #isOvertaken(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): boolean {
     const { awaited } = this.#of(key, object);

@@ -11,8 +11,8 @@ import { changeEvents, nameCandidates, nameSome } from '../telemetry/lease-event
 import type { Tell } from './demo-state.ts';
 
 /**
- * Returns an observer that reports a coordinator's decisions, the state of its lock, and failures of decisions and
- * watches, but not of writes. If a decision only pings or does nothing, the observer reports it only if the reason has
+ * Returns an observer that reports decisions, the state of the lock, unreadable priorities, and failures of decisions
+ * and watches, but not of writes. If a decision only pings or does nothing, the observer reports it only if the reason has
  * changed since the last report about the Lease.
  * @param ownLease the Lease of the demo. Reports omit its name.
  */

@@ -15,7 +15,7 @@ import { createSampleCast } from './sample-cast.ts';
 
 interface DemoWorldParts {
   readonly clock: Clock;
-  /** Creates a client with at most `connections` requests in flight, besides lists and watches. `stop()` closes it. */
+  /** Creates a client, which the demo world closes. The maximum `connections` does not apply to lists and watches. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: RunSettings;
   readonly timing: SampleTiming;

@@ -16,7 +16,7 @@ const TO_START = '\x1b[H';
 const CLEAR_LINE = '\x1b[2K';
 const CLEAR_BELOW = '\x1b[J';
 
-/** Starts the demo world, and shows it in the terminal until the user quits, `stop` aborts, or a command fails. */
+/** Starts the demo world, and shows it until the user quits or `stop` aborts. Rejects if the start or a command fails. */
 export async function showLive(
   world: DemoWorld,
   { stdin, stdout, clock, env, beforeExit }: Host,

@@ -8,7 +8,7 @@ export type PingPurpose =
   | 'election' // The Lease has no valid holder, and the answer may settle the election.
   | 'expiry' // The Lease may soon need another holder, and the answer may settle that election.
   | 'revival' // The candidate is silent, and the Lease has no leader.
-  | 'preemption' // The candidate is the preferredHolder, or may be better than the holder.
+  | 'preemption' // The candidate is the preferredHolder, may be better than the holder, or may change the strategy.
   | 'validity' // The candidate has not renewed for some minutes, or its clock was set back.
   | 'collection'; // The coordinator deletes the candidate unless it answers.
 
@@ -45,7 +45,7 @@ export interface CandidateObservation {
   readonly ping: Ping | undefined;
   /** Number of consecutive unanswered pings before `ping`. */
   readonly unansweredPings: number;
-  /** Number of collection pings delivered since the last renewal, and when the first and the last were (rule 1). */
+  /** Number of collection pings delivered since the last renewal, and when the first and last were delivered (rule 1). */
   readonly collection:
     | { readonly pings: number; readonly firstAt: Instant; readonly lastAt: Instant }
     | undefined;

@@ -100,7 +100,7 @@ export function toDecision(
   };
 }
 
-/** Returns why to ping a twin: its candidate is pinged now, or is awaited while the twin's ping found no free slot. */
+/** Returns why to ping a twin: the other twin gets a ping now, or has a pending ping that this twin did not get. */
 function purposeFor(view: View, twin: Standing, actions: readonly Action[]): PingPurpose | undefined {
   const { name } = twin.candidate;
   for (const one of actions) if (one.kind === 'PingCandidate' && one.name === name) return one.purpose;

@@ -111,7 +111,7 @@ export const REASONS = {
   GrantRevised:
     'The new holder has not taken the Lease up. It is gone, silent, late or held back, or there is a better candidate.',
 
-  // The Lease is held, and:
+  // The Lease is held (with WritesIgnored, it may be vacant), and:
   LeaderOptimal: 'The best candidate leads.',
   RevisionPending: 'The new holder has not taken the Lease up yet. A better candidate will get it soon.',
   BetterCandidate: 'A candidate that is better than the holder has answered.',

@@ -154,11 +154,11 @@ export function loseGrant(memory: LeaseMemory, at: Instant, gapMs = LONGEST_GAP_
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
   const next = loseGrant(memory, at, 0);
-  // Copy each grant: withoutGrant() would remove the only grant to its holder if its own refusal arrived after all.
+  // Copy each grant: it stands for all lost grants to its holder, so a late refusal of one of them must not remove it.
   const lost = new Map(next.lostGrants.map((one) => [one.grant.holder, { ...one, grant: { ...one.grant } }]));
   return {
     ...next,
-    // Keep only the last grant to each holder. Only a refusal needs each grant, and normally none can arrive any more.
+    // Keep only the last grant to each holder. Only a refusal needs each grant, and normally no refusal can arrive now.
     lostGrants: [...lost.values()],
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
@@ -244,7 +244,7 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }
 
-/** True if the holder itself got the Lease LONG_HELD_MS ago, by renewTime and by our clock: its clock may be ahead. */
+/** True if acquireTime is LONG_HELD_MS or more before both renewTime and our wall clock: the holder's clock may be ahead. */
 function isLongHeld({ acquireTime, renewTime, isAcquireTimeHolders }: Lease, { wall }: Now): boolean {
   if (!isAcquireTimeHolders || acquireTime === undefined || renewTime === undefined) return false;
   const heldUntil = renewTime < wall ? renewTime : wall;

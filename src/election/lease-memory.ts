@@ -32,7 +32,7 @@ export interface HolderRecord
   readonly refusedBy?: string;
 }
 
-/** A note that asks `holder` to yield. `since`: when we first saw both. `renewTime`: the Lease's renewTime then. */
+/** A note that asks `holder` to yield. `since`: when we first saw it with this holder. `renewTime`: renewTime then. */
 export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;

@@ -93,13 +93,13 @@ export interface Lease {
   readonly isRenewedByParticipant?: true;
   /** True if `renewTime` is from a grant to a real holder, by a coordinator of this project or the built-in. */
   readonly isRenewedByCoordinator?: true;
-  /** The field manager of the first renewal by the holder that this process saw. Other managers are other clients. */
+  /** The field manager of the holder's first renewal that this process saw. Other managers' writes are not the holder's. */
   readonly renewer?: string | undefined;
-  /** True if field ownership shows an unrenewed grant by this project (rule 12), except for a fence or `isReturn`. */
+  /** True if field ownership shows an unrenewed grant by this project (rule 12). False for a fence and `Grant.isReturn`. */
   readonly isUnrenewedGrant?: true;
 }
 
-/** Settings of every election. The configuration has a default for each of them. */
+/** Settings of every election. The `run` command has a default for each of them. */
 export interface ElectionSettings {
   /** Timeout of a ping, in milliseconds. The coordinator adds the server's time to confirm the ping (rule 9). */
   readonly electionDurationMs: number;

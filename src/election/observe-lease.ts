@@ -150,7 +150,7 @@ export function observeUnseen(memory: LeaseMemory, now: Now): LeaseMemory {
   return { ...observeWatchEnd(next, now), unrenewedGrant: undefined };
 }
 
-/** Moves our last grant to the lost grants. For a Lease that is not cached and has no candidates: its holder may renew. */
+/** Moves our last grant to the lost grants: its holder may renew. Call this if no Lease and no candidate is cached. */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
   const answered = unrenewedGrant && {
@@ -260,7 +260,7 @@ function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   };
 }
 
-/** True if another holder may have led with this leaseTransitions: it did not grow when the holder changed. */
+/** True if another holder may have led with this leaseTransitions: the number did not grow when the holder changed. */
 function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord): boolean {
   if (former?.leaseUid !== record.leaseUid || record.leaseTransitions > former.leaseTransitions) return false;
   return former.holder === record.holder ? former.isNumberShared === true : true;

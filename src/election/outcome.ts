@@ -34,7 +34,7 @@ function outcomeIn(found: Tally): Outcome {
 /**
  * Returns the candidates in `absent` whose answers could still change the outcome among `present`. Ignores candidates
  * that could win only by age or name: no election waits for them (rule 6). Tests each candidate alone. If none is
- * decisive, tests all together: several ordered lists may contradict each other, although no single list does.
+ * decisive, tests all together: several ordered lists may cause a conflict, although none of them does alone.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],
@@ -205,7 +205,7 @@ export const MAX_LISTS = 1000;
 
 /**
  * Returns the strategy of an election among `candidates`, or why there is none. The order of `candidates` does not
- * matter. If some have ordered lists (v1alpha1), only these lists decide. Otherwise (v1beta1, v1alpha2), the candidates
+ * matter. If some have ordered lists (coordination.k8s.io/v1alpha1), only these lists decide. Otherwise, the candidates
  * with the highest valid binaryVersion select the strategy. A candidate without a strategy has no influence.
  */
 export function resolveStrategy(candidates: readonly LeaseCandidate[]): StrategyResolution {

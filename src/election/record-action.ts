@@ -65,7 +65,7 @@ export function recordSuccess<K extends Known>(
   let { memory } = known;
   if (action.kind === 'PingCandidate') {
     const isRoutine = HOUSEKEEPING_PINGS.has(action.purpose);
-    // The waves of pings are timed from the first ping of the election that the server confirms or refuses (rule 6).
+    // The waves are timed from the election's first ping that the server confirms or permanently refuses (rule 6).
     if (!isRoutine && memory.askingSince === undefined) memory = { ...memory, askingSince: at };
     const asked = { ...known, memory };
     return observing(asked, action, (observation) => recordPingDelivered(observation, sentAt, at));

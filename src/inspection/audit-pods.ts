@@ -94,10 +94,10 @@ export class PodIndex {
 
 /**
  * How the audit identified the Pod of a holder, most certain first. `owner` also identifies a deleted Pod. So does
- * `uid`, if a participant renews the Lease and a later Pod has the same name: its other uid shows the deletion.
+ * `uid`, if a participant renews the Lease, and a Pod with another uid has the same name now.
  * - `owner`: the ownerReference of the holder's LeaseCandidate contains the uid of the Pod.
  * - `uid`: the holder's identity contains the Pod's name and the first 8 characters of the Pod's uid.
- * - `name`: the identity contains the Pod's hostname. The Pod was created before acquireTime, or at most 2 s after it.
+ * - `name`: the identity contains the Pod's hostname. A Pod created more than 2 s after acquireTime does not match.
  * - `node`: the identity contains the hostname of a node. On this node, Pods of the Lease's namespace use the host
  *   network. `pod` is set only if exactly one of them matches the Lease (see `bindByNode`).
  * - `none`: the audit found no Pod.

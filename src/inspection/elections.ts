@@ -87,7 +87,7 @@ export async function observeElections(
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
-/** Returns the error for a missing election. If all namespaces can be read, names those that have this election. */
+/** Returns the error for a missing election. The error lists the namespaces with this election, if all can be read. */
 export async function missingElection(leaseName: string, scope: ClusterScope): Promise<Error> {
   const text = `there is no Lease ${leaseName} in namespace ${scope.namespace}, and no candidate for it`;
   const everywhere = await observeElections({ ...scope, namespace: '' }).catch(() => undefined);
@@ -326,7 +326,7 @@ export function compareKeys(a: LeaseKey, b: LeaseKey): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Returns the elections of all coordinated Leases in `records`, and in any case those of the Leases in `asked`. */
+/** Returns the elections of all coordinated Leases in `records`, and of all Leases in `asked`. */
 function electionsIn(
   records: ElectionRecords,
   rawLeases: ReadonlyMap<LeaseKey, KubernetesObject>,

@@ -142,7 +142,7 @@ function checkGate({ trial }: Evidence): Finding {
   );
 }
 
-/** Reports a lock outside kube-system if the server has native LeaseCandidates: coordinators refuse it (rule 10). */
+/** Reports a lock outside kube-system if the server has native LeaseCandidates: coordinators refuse this lock (rule 10). */
 function checkPlace({ lockNamespace, elections }: Evidence): Finding | undefined {
   const served = elections?.candidateApis.find((api) => sourceOf(api) === 'native');
   if (served === undefined || !isSeparateLock(lockNamespace)) return undefined;

@@ -56,7 +56,7 @@ function strategyOf({ outcome, standings }: Decision, onLease: string, writtenBy
   }));
   return {
     resolved,
-    // Of the candidates that may take part: those whose first choice is the resolved strategy, and all others.
+    // `askedBy`: possible candidates whose first choice is `resolved`. `others`: all other possible candidates.
     askedBy: parties.filter(({ asksFor }) => asksFor[0] === resolved).map(({ name }) => name),
     others: parties.filter(({ asksFor }) => asksFor[0] !== resolved),
     onLease,

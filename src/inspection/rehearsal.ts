@@ -59,7 +59,7 @@ export type Change =
   | {
       readonly kind: 'replace';
       readonly names: readonly string[];
-      /** Which one stops. `next`: the holder, if it is in `names`. `last`: not the holder, if another one is left. */
+      /** `next`: the holder stops, if it is in `names`. `last`: the holder stops only if no other candidate is left. */
       readonly leaderIs: 'next' | 'last';
       readonly successor: LeaseCandidate;
     };
@@ -269,7 +269,7 @@ class Rehearsing {
   #ping({ name, purpose }: PingCandidate, reason: Reason): void {
     const answers = !this.#silent.has(name);
     if (answers) this.#answersDue.set(name, this.#at + ANSWER_MS);
-    // Do not report routine pings, or those while a preemption is pending: the coordinator sends these repeatedly.
+    // Do not report housekeeping pings, or pings during a pending preemption: the coordinator repeats these pings.
     if (HOUSEKEEPING_PINGS.has(purpose) || reason === 'PreemptionPending') return;
     this.#say(`${name} is pinged${answers ? '' : ', and does not answer'}`, reason, true);
   }

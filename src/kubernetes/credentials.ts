@@ -111,7 +111,7 @@ function headersOf(options: RequestOptions): Record<string, string> {
   const headers: Record<string, string> = {};
   if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
   for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // A token file usually ends with a newline, which a header must not contain.
+    // client-node keeps the newline at the end of a token file. A header must not contain it.
     if (value !== undefined) headers[name.toLowerCase()] = String(value).trim();
   }
   return headers;

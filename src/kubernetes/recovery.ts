@@ -10,8 +10,8 @@ import { isOlderVersion, metadataText } from './objects.ts';
  * - `refused`: the server answered with 401, 403 or 5xx. The reflector continues as with `resume`, but also lists again
  *   after several refusals.
  * - `relist`: it lists again, because the watch cannot continue from its resourceVersion, or may have missed an event.
- * - `forgotten`: it lists again, because the server no longer has the resourceVersion, for example after a restart or a
- *   restore from a backup.
+ * - `forgotten`: it lists again, usually without delay, because the server no longer has the resourceVersion, for example
+ *   after a restart or a restore from a backup.
  */
 export type Recovery = 'resume' | 'refused' | 'relist' | 'forgotten';
 
@@ -32,9 +32,9 @@ export function decideRecovery(error: unknown): Recovery {
 }
 
 /**
- * Rejects with a {@link ConnectionError} (`SET_BACK`) if the server's resourceVersion is older than that of a watch,
- * which means that etcd was restored from a backup. The server would accept the watch, but would send no events until
- * it reaches the resourceVersion of the watch. Also rejects if the request fails.
+ * Rejects with a {@link ConnectionError} (`SET_BACK`) if the server's resourceVersion is older than `resourceVersion`:
+ * etcd was restored from a backup. The server would accept a watch from `resourceVersion`, but would send no events
+ * until the server reaches `resourceVersion`. Also rejects if the request fails.
  */
 export async function assertNotRestored(
   client: KubernetesClient,

@@ -13,7 +13,7 @@ import { ObjectStore, type StoreChange } from './store.ts';
  * list come in the order of its items. Then come the deletions of objects that the list does not contain.
  */
 export interface ReflectorEvent<T> extends StoreChange<T> {
-  /** True for events of the first complete list, and of failed lists before it. The changes may be much older. */
+  /** True for events of the first complete list, and of failed lists before it. The changes may have happened long ago. */
   readonly initial: boolean;
   /** True if the event comes from a list, which shows only the last state: earlier changes may be missing. */
   readonly isListed: boolean;
@@ -43,7 +43,7 @@ export interface ReflectorOptions<T> {
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
   /**
    * Converts an object from the server. `previous` is the object that the store has under the same namespace and name;
-   * undefined if the store has none. If this function throws, the reflector skips this state, but no DELETED event.
+   * undefined if the store has none. If `decode` throws, the reflector skips the state. DELETED still removes the object.
    */
   readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;

@@ -59,13 +59,13 @@ export class ObjectStore<T> {
     return known ? [deletionOf(known), added] : [added];
   }
 
-  /** Removes an object. The change contains the state in `raw`, or the stored state if `raw` cannot be decoded. */
+  /** Removes an object. The change has the state in `raw`, or the stored state if `raw` is invalid or has another uid. */
   remove(raw: KubernetesObject): StoreChange<T>[] {
     const { namespace = '', name, uid } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);
     if (known === undefined) return [];
     this.#delete(namespace, name);
-    // If the uid differs, the store has missed that the object was re-created. The stored object is also deleted.
+    // If the uid differs, the store has missed two events: the deletion of the stored object and a re-creation.
     const last = known.uid === uid ? this.#decode(raw, known.object) : undefined;
     return [{ type: 'deleted', object: last ?? known.object, previous: known.object }];
   }

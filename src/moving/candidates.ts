@@ -19,7 +19,7 @@ export type Selection =
   | { readonly kind: 'all' };
 
 /**
- * Returns the selected candidates of both API groups. If the user may list only those of one group, skips the others.
+ * Returns the selected candidates of both API groups, or of one group if the user may not list the other group.
  * @param namespace empty for all namespaces.
  * @throws the errors of the client.
  */

@@ -105,7 +105,7 @@ async function look(leaseName: string, request: MoveRequest) {
   throw await missingElection(leaseName, request);
 }
 
-/** Lists the candidate with this name again. Of two with this name, returns the one that takes part (rule 13). */
+/** Lists the candidate again. If two candidates have this name, returns the one that takes part (rule 13). */
 async function findTarget({ candidates }: ElectionInput, name: string, { client, namespace }: MoveRequest) {
   const target = candidates.find(({ candidate }) => candidate.name === name)?.candidate;
   const found = await selectCandidates(client, namespace, { kind: 'candidate', name });
@@ -235,7 +235,7 @@ export async function undrainCandidates(
   return those;
 }
 
-/** Reads all elections, or only that of `leaseName`. Resolves to the election and the leader of each Lease. */
+/** Reads all elections, or only the election of `leaseName`. Resolves to the election and the leader of each Lease. */
 async function lookAtAll(request: ClusterScope & { readonly leaseName?: string }) {
   const { elections, now } = await observeElections(request);
   const seen = elections.map(({ input }) => ({ input, leader: leaderOf(input, now), now }));

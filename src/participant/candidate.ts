@@ -7,7 +7,7 @@ import { type CandidateParts, PublishedCandidate } from './published-candidate.t
 
 /**
  * The API versions in order of preference. The participant uses the first version that the API server serves and that
- * the program has permission to use (rule 15). If there is none, it keeps trying the first served version.
+ * the program has permission to use (rule 15). If there is none, the participant retries the first served version.
  */
 const SOURCES: readonly CandidateApiVersion[] = [
   'coordination.k8s.io/v1beta1',
@@ -42,7 +42,7 @@ export class Candidate {
   #former: PublishedCandidate | undefined;
   /** The API versions that the program has no permission to use: a Role may allow only one API group. */
   readonly #forbidden = new Set<CandidateApiVersion>();
-  /** Aborts the discovery in flight, if any. Otherwise, a withdrawal would wait for the answer to the discovery. */
+  /** Aborts the discovery in flight, so that a withdrawal or a stop does not wait for the answer to the discovery. */
   #discovery = new AbortController();
   /** Set while the candidate is withdrawn. Resolves when the deletion ends or fails, or when `stand` is called. */
   #withdrawal: PromiseWithResolvers<void> | undefined;
@@ -132,7 +132,7 @@ export class Candidate {
       onPublished: () => {
         logger.info({ candidate: description.name, apiVersion }, 'Stands as candidate');
         this.#published.resolve();
-        // `next` itself may be the former LeaseCandidate by now: a later move may have left it again.
+        // After a later move, `next` itself may be `#former`: keep it until the newer LeaseCandidate is published.
         if (this.#current === next) void this.#removeFormer();
       },
       onForbidden: () => {

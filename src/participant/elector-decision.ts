@@ -105,7 +105,7 @@ export function isRenewedByRival(lease: Lease | undefined, identity: string, fen
   return lease?.holderIdentity === identity && lease.leaseTransitions > fencingToken && !isGrant(lease);
 }
 
-/** Returns whether the Lease looks like an unrenewed grant: a coordinator wrote renewTime, or it equals acquireTime. */
+/** Returns whether the Lease looks like an unrenewed grant: renewTime is from a coordinator, or equals acquireTime. */
 export function isGrant(lease: Lease): boolean {
   return lease.isRenewedByCoordinator === true || isUnrenewedGrant(lease);
 }

@@ -25,7 +25,7 @@ interface ElectorParts extends LeaseParts {
   /** True if this elector only watches the Lease, because the program has its own elector. */
   readonly isFollowing: boolean;
   /**
-   * If the Lease names this identity at the start, the elector does not write the Lease for this long, in milliseconds.
+   * Wait before the first write if the Lease names this identity at the start, in ms from the creation of the elector.
    */
   readonly resumeDelayMs: number;
   /** Called when `holder` or `term` may have changed. Must not throw. */

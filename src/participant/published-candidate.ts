@@ -226,7 +226,7 @@ export class PublishedCandidate {
   /**
    * Returns whether pingTime differs from the pingTime that the last renewal answers: the coordinator has sent a new
    * ping. Does not compare pingTime with renewTime, because a new pingTime may be earlier than renewTime if the
-   * coordinator's clock is behind.
+   * built-in coordinator's clock is behind.
    */
   #isPinged(): boolean {
     return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answeredPing;

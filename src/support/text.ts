@@ -80,7 +80,7 @@ export function printableLines(text: string, maxLength: number): string {
   return shortened(text.split('\n').map(printable).join('\n'), maxLength);
 }
 
-/** Escapes characters that are unsafe to show, but valid in JSON text, as `\u202e`. The parsed value stays the same. */
+/** Escapes characters that are unsafe to show but valid in JSON, in the form `\u202e`. The parsed value stays the same. */
 export function printableJson(json: string): string {
   return json.replace(HARMFUL_IN_JSON, numbered);
 }

@@ -83,17 +83,14 @@ export function createElectionMetrics(registry: Registry) {
   };
 }
 
-/**
- * Later scrapes use a survey again until this time after its start, in milliseconds. So several scrapers do not cause a
- * survey each.
- */
+/** Scrapes reuse a survey for this time after its start, in ms, so that several scrapers do not cause a survey each. */
 const SURVEY_AGE_MS = 1000;
 
 /** Registers gauges about Leases and candidates. A scrape surveys the Leases, unless the last survey is recent. */
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** For each {@link UnledLease} without `since`: when a survey found it first. Deleted when a survey misses it. */
+  /** For each {@link UnledLease} without `since` in the last survey: the time since which all surveys have found it. */
   let foundUnled = new Map<string, Instant>();
 
   const current = sharedWhileRunning(async () => {

@@ -10,8 +10,8 @@ type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => v
 const RATE = { burst: 20, perSecond: 1 };
 
 /**
- * If no line with the same message and namespace was written during this time, in milliseconds, the namespace is quiet:
- * a line with this message may use another budget.
+ * A namespace is quiet for a message if no line with both was written during this time, in milliseconds. A line of a
+ * quiet namespace may also use a second budget.
  */
 const QUIET_NAMESPACE_MS = 60_000;
 /** Maximum number of pairs of message and namespace that are remembered. Limits the memory. */
@@ -22,10 +22,10 @@ const MAX_MESSAGES = 100;
 const OTHERS = 'other messages';
 
 /**
- * Limits log lines: each message may be written 20 times at once, and then once a second. Each message has another
+ * Limits log lines: each message may be written 20 times at once, and then once a second. Each message has a second
  * budget for namespaces that were quiet for a minute, so that one namespace does not use up the lines of all others.
  * @param tell is called ten seconds after the first dropped line since its last call, or earlier by `tellNow`. The
- * caller must not pass the line that `tell` writes to `admits`.
+ * caller must not call `admits` for the line that `tell` writes.
  */
 export function createLogBudget(clock: Clock, tell: TellDropped) {
   const messages = new Set([OTHERS]);

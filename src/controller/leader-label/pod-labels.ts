@@ -30,7 +30,7 @@ export interface LabelWrite {
   readonly pod: PodReference;
 }
 
-/** Returns the leader of a Lease; undefined without a valid holder, or if its times show an unrenewed grant. */
+/** Returns the leader of a Lease; undefined without a valid holder, or if this holder has certainly not renewed it. */
 export function leadershipOf(input: ElectionInput, at: Instant): Leadership | undefined {
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;

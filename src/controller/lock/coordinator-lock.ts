@@ -271,7 +271,7 @@ export class CoordinatorLock {
       if (this.#isRenewed()) this.#reportLoss(record?.holder ?? '');
       this.#renewedAt = undefined;
     } else if (observation.formerHolderUntil !== undefined && observation.formerHolderUntil > this.#actFrom) {
-      // A restored backup shows an earlier term of ours: another holder since then may still act.
+      // A restored backup may show us as the holder from an earlier term. A later holder may still act.
       this.#actFrom = observation.formerHolderUntil;
       this.#refreshState();
     }

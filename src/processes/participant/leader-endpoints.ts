@@ -21,7 +21,7 @@ interface LeadershipParts {
   /** The Lease, as `namespace/name`. */
   readonly lease: string;
   readonly identity: () => string;
-  /** Returns the holder of the Lease as last seen; undefined if the Lease is missing, has no holder or has expired. */
+  /** Returns the holder as last seen; undefined if the Lease is not read yet, missing, expired or without a holder. */
   readonly holder: () => string | undefined;
   /** The connections by which programs lead (rule 18); undefined if programs lead by answers of `/leader`. */
   readonly connections?: LeadConnections | undefined;
@@ -47,7 +47,7 @@ export class Leadership {
 
   /**
    * Lets the program lead for one term. When the term is over, waits until the program has stopped leading. Without
-   * connections, waits no longer than until all promises have expired, or until another candidate can lead.
+   * connections, waits at most until all promises have expired, or until another candidate can lead.
    */
   readonly lead = async (term: Term): Promise<void> => {
     this.#term = term;

@@ -45,8 +45,8 @@ export class LeaseList {
   }
 
   /**
-   * Finds the Leases that contain every word of `query`. `shown`: those of them that match `filter`. `count(name)`: the
-   * number of them that match the filter `name`.
+   * Finds the Leases that contain every word of `query`. `shown`: the found Leases that match `filter`. `count(name)`:
+   * the number of found Leases that match the filter `name`.
    * @param {string} query
    * @param {Filter} filter
    */
