@@ -288,7 +288,10 @@ export class ElectionController {
       change === 'ping' ||
       (change === 'renewal' && this.#isRoutine(key, object)) ||
       (type === 'added' && this.scheduler.isSettling(key));
+    // If the source was forbidden before, earlier changes of the Lease may be unknown.
+    const isLate = initial && this.knows(object.namespace) && !this.#records.hasCandidates(key);
     this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
+    if (isLate) this.#records.seeGap('firstList', key, this.#now());
     const { observe } = this.#parts;
     const { name } = object;
     const hasTwin = this.#records.hasTwin(key, name);

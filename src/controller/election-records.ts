@@ -83,13 +83,13 @@ export class ElectionRecords {
   }
 
   /**
-   * Records a {@link Beginning}, or the end of a watch of Leases, in `namespace` ('': in all namespaces). Near this
-   * moment, this process may have missed changes (rule 8).
+   * Records a {@link Beginning}, or the end of a watch of Leases, for the Lease or the namespace `where` ('': all Leases).
+   * Near this moment, this process may have missed changes (rule 8).
    */
-  seeGap(gap: Beginning | 'watchEnd', namespace: string, now: Now): void {
+  seeGap(gap: Beginning | 'watchEnd', where: string, now: Now): void {
     if (gap === 'watchEnd') this.#watchEndedAt = now.monotonic;
     for (const key of this.#candidates.keys()) {
-      if (namespace !== '' && splitLeaseKey(key).namespace !== namespace) continue;
+      if (where !== '' && where !== key && where !== splitLeaseKey(key).namespace) continue;
       this.updateMemory(key, (memory) =>
         gap === 'watchEnd' ? observeWatchEnd(memory, now) : observeBeginning(this.gather(key), now, gap),
       );

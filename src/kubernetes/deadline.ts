@@ -47,7 +47,8 @@ export class Deadline {
       return connectionError(call, 'DEADLINE_EXCEEDED', problem, { cause });
     }
     if (this.signal.aborted) return connectionError(call, 'ABORTED', 'aborted', { cause });
-    const code = codeOf(cause);
+    const code =
+      cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'UNKNOWN';
     return connectionError(call, code, messageOf(cause) || code, { cause });
   }
 
@@ -56,8 +57,4 @@ export class Deadline {
     this.stopTimer();
     this.#callerSignal?.removeEventListener('abort', this.abort);
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'UNKNOWN';
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ControllerWorld } from './make-controller.ts';
-import { makeCandidateObject } from './make-objects.ts';
+import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
 const KEY = 'default/scheduler';
 const CUSTOM_PATH = '/apis/coordinated-leader-election.dev/v1alpha1/namespaces/default/leasecandidates';
@@ -50,6 +50,36 @@ describe('candidates of our own group (rule 13)', () => {
     await world.clock.advance(10);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'custom' });
     expect(world.controller.gather(KEY).candidates).toHaveLength(2);
+  });
+});
+
+describe('candidates of a source that was forbidden at the start (rule 8)', () => {
+  test.each([
+    { name: 'missing', lease: undefined },
+    { name: 'emptied', lease: makeLeaseObject('', 0) },
+  ])('wait if their Lease is $name: its last holder may still lead', async ({ lease }) => {
+    const world = new ControllerWorld();
+    const renew = () => world.change('customcandidates', 'default/a', { renewTime: world.wallText });
+    world.api.hasCustomCandidates = true;
+    world.fate = ({ path }) => (path.endsWith('.dev/v1alpha1/leasecandidates') ? { outcome: 403 } : {});
+    world.takeLock();
+    if (lease) world.create('leases', lease);
+    world.create('customcandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(5000);
+    await world.start();
+    await world.clock.advance(100);
+    expect(world.controller.canElect()).toBe(true);
+    world.fate = () => ({});
+    // The list is repeated at most 10 s after the permission.
+    await world.clock.advance(9000);
+    renew();
+    await world.clock.advance(1500);
+    expect(world.controller.gather(KEY).candidates).toHaveLength(1);
+    expect(world.leaseSpec()['holderIdentity'] ?? '').toBe('');
+    await world.clock.advance(25_000);
+    renew();
+    await world.clock.advance(100);
+    expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 });
 
