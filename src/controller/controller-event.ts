@@ -20,7 +20,7 @@ type QueueEvent =
   | { readonly type: 'decisionFailed'; readonly key: LeaseKey; readonly error: unknown };
 
 type DecisionEvent =
-  /** The scheduler has made a decision from `input`, and is about to send its actions, if any. A dry run sends none. */
+  /** The scheduler has made a decision from `input`, and sends its first action now, if any. A dry run sends none. */
   | {
       readonly type: 'decided';
       readonly key: LeaseKey;

@@ -52,7 +52,7 @@ export interface SurveyedElection {
   readonly tenure: Tenure;
   readonly standings: readonly Standing[];
   readonly now: Now;
-  /** The reason of the last decision; undefined if this replica has made none, or has lost the lock. */
+  /** The reason of the last decision; undefined if this replica has made none, or may not write now. */
   readonly reason: Reason | undefined;
 }
 

@@ -93,7 +93,7 @@ const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
 
 /**
  * Limits the requests in flight to a number that the server answers quickly (rule 9). A limit of n grows by one after n
- * fast answers. After a slow or missing answer or an overload, the limit shrinks by a quarter, but only once for all
+ * fast answers. After a slow or missing answer, a 429 or a 5xx, the limit shrinks by a quarter, but only once for all
  * requests that were in flight together.
  */
 export class RequestLimit {

@@ -67,9 +67,9 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
 }
 
 /**
- * Yields each life whose uid is in `unknown`, if the candidate of another life existed during all of the last
- * OVERLAP_MS of this life. A candidate counts as existing until HEARD_WITHIN_MS after its last renewal. There may be
- * thousands of lives, so this function does not compare every pair.
+ * Yields the lives of redundant candidates in `unknown`: another candidate existed during all of the last OVERLAP_MS
+ * of such a life. A candidate counts as existing until HEARD_WITHIN_MS after its last renewal. There may be thousands
+ * of lives, so this function does not compare every pair.
  */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = lives.toSorted((a, b) => b.heardAt - a.heardAt);

@@ -91,8 +91,8 @@ const EXPECTATION_MS = 10_000;
 const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 
 /**
- * Blocks writes to a Lease or candidate while a write is in flight, during the backoff after failures, and until the
- * cache shows the result of the last write, for at most {@link EXPECTATION_MS} (rule 8). A blocked Lease gets no
+ * Blocks writes to a Lease or candidate while a write is in flight, during the backoff after failures, and, for at most
+ * {@link EXPECTATION_MS}, until the cache shows the last successful write (rule 8). A blocked Lease gets no
  * decisions. If a write changed the object, or failed with a conflict, the resourceVersion in the write is outdated.
  * The gate then waits until the cache no longer shows this resourceVersion.
  */

@@ -24,7 +24,7 @@ export interface Ping {
   readonly deliveredAt: Instant | undefined;
   /** True if this process saw this pingTime without a renewal. If there is no ack yet, the next renewal is an ack. */
   readonly isSeen: boolean;
-  /** When this process saw the first renewal after the ping; undefined while there is no answer. */
+  /** When this process saw the ack of the ping (rule 3); undefined while there is none. */
   readonly ackedAt: Instant | undefined;
 }
 
@@ -99,7 +99,7 @@ function firstSight(
   isNew: boolean,
 ): CandidateObservation {
   const claimed = candidate.renewTime ?? candidate.creationTimestamp;
-  // At first sight, only a timestamp of another machine's clock shows the age of the last renewal (rules 1 to 3).
+  // This process has not seen the last renewal. Only a timestamp by another clock shows its age (rules 1 to 3).
   const ageMs = claimed === undefined ? 0 : Number(now.wall - claimed) / 1000;
   const isFresh = candidate.renewTime !== undefined && Math.abs(ageMs) <= settings.electionDurationMs;
   return {

@@ -213,7 +213,7 @@ export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINI
   });
 }
 
-/** One candidate of a decision, and why the decision does not choose it. */
+/** One candidate of a decision, and why it lost, if it did. */
 export interface CandidateAccount
   extends Pick<LeaseCandidate, 'name' | 'binaryVersion' | 'emulationVersion'> {
   readonly state: Standing['state'];

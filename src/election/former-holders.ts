@@ -206,15 +206,15 @@ export function beliefBy(
 
 /** If a holder has held the Lease for this time, in ms, we assume that no former holder can lead or release it. */
 const LONG_HELD_MS = 5 * 60_000;
-/** Candidates up to this age or up to settleMs are new: if no coordinator ran before, they had no election (rule 8). */
+/** `firstEver`: candidates up to this age, or settleMs if longer, are too young to have had an election (rule 8). */
 const JUST_CREATED_MS = 1000;
 /** Precision of creationTimestamp, in ms: whole seconds. */
 const CREATION_PRECISION_MS = 1000;
 
 /**
- * The moment from which this process sees every change. `firstList`: the first list, and it contains a coordinator's
- * lock. `firstEver`: the first list, and it contains no such lock. This process then assumes that no coordinator ran
- * before. `takeOver`: this process became the coordinator, but its watch may have missed Leases.
+ * The moment from which this process sees every change. `firstList`: the first list, and a coordinator may have run
+ * before. `firstEver`: the first list, and it contains no coordinator's lock: assume that no coordinator ran before.
+ * `takeOver`: this process became the coordinator, but its watch may have missed Leases.
  */
 export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
 
@@ -231,8 +231,8 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease, now)) return memory;
-    // A coordinator of this project grants a Lease only when the former holder can no longer lead. It grants only to
-    // candidates, and writes both holderIdentity and acquireTime. Any other client may have taken the Lease earlier.
+    // A coordinator of this project grants a Lease only to a candidate, when no other holder can lead any more, and
+    // writes holderIdentity and acquireTime. Another client may take the Lease while the former holder still leads.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);

@@ -22,8 +22,8 @@ export interface HolderRecord
   /** The longest observed time between two renewals, in milliseconds; undefined if unknown (rule 17). */
   readonly renewedEveryMs?: number | undefined;
   /**
-   * When this process saw the holder acquire the Lease (rule 17). If a list showed the new holder, this is the time at
-   * which this process saw the previous record of the same Lease object; undefined if there was none.
+   * Only with crash evidence: when this process saw the holder acquire the Lease (rule 17). If a list showed the new
+   * holder, this is when this process saw the previous record of the same Lease object; undefined if there was none.
    */
   readonly acquiredAfter?: Instant | undefined;
   /** Set when we send a grant because there is proof that this holder has ended (rule 17). */
@@ -77,7 +77,7 @@ export interface LeaseMemory {
   readonly lapsesOfLease: Attempts;
   /** Fields in our last write since the holder got the Lease, to detect that the holder or a client removes them. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
-  /** Set while a note, and not the field, asks the holder to yield. Some holders do not read notes (rule 14). */
+  /** Set while a note, not spec.preferredHolder, asks the holder to yield. Some holders read no notes (rule 14). */
   readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
@@ -224,7 +224,7 @@ export function recordGrantAnswered(
 ): LeaseMemory {
   if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
   const { unrenewedGrant } = memory;
-  // Usually, the watch has already shown the grant or a later state. In a later state, the holder may have renewed.
+  // Usually, the watch has already shown this grant. If it showed a later version, assume that the holder has renewed.
   const isOther = unrenewedGrant?.holder !== grant.holder || unrenewedGrant.renewTime !== grant.renewTime;
   const isKept = isOther || unrenewedGrant.resourceVersion === resourceVersion;
   return { ...memory, decidedAt: at, unrenewedGrant: isKept ? unrenewedGrant : undefined };

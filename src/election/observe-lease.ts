@@ -367,7 +367,7 @@ function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): Leas
   return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Remembers when this process first saw that a note, and not the field, asks the holder to yield (rule 14). */
+/** Remembers when this process first saw a note, not spec.preferredHolder, ask the holder to yield (rule 14). */
 function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMemory {
   const { noted, record } = memory;
   const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;

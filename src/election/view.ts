@@ -238,7 +238,7 @@ function stateOf(
   at: Instant,
 ): CandidateState {
   const { settings } = input;
-  // A candidate with the fence's name takes no part: as the holder, it would look like the fence.
+  // No candidate may use this name: as a holder, FENCE stands for no program (rule 14).
   if (candidate.isDeleting || candidate.name === FENCE) return 'Deleting';
   // A valid holder needs no answer to a ping. If it has crashed, the Lease expires.
   if (isHolder) return 'Live';

@@ -82,7 +82,7 @@ interface AuditRequest extends Omit<ClusterScope, 'settings'> {
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
 /** Timeout of a watch without events, in ms. Longer than the longest audit (1 h): a lack of renewals is no failure. */
 const STALL_MS = 2 * 3_600_000;
-/** After at least this time, in ms, the end of a watch is no failure. It is less than any lifetime of a watch. */
+/** If the server closes a watch after this time, in ms, or later, it is no failure: the watch asks for at least 5 min. */
 const MIN_LIFETIME_MS = 60_000;
 
 /**

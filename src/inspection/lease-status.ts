@@ -95,8 +95,8 @@ export function describeStatus(decision: Decision, view: View, rawLease?: Kubern
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
-  // The outlook keeps the holder unless the holder would have to yield (rule 5). But the coordinator revises a grant
-  // even if the holder would not have to yield (rule 12). In this case, take the best candidate.
+  // The outlook keeps a holder that need not yield (rule 5). But a revision can replace such a holder (rule 12). So when
+  // the coordinator revises the grant, take the best candidate.
   const outcome = isBeingRevised(decision) ? decideOutcome(possible) : view.outlook;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),

@@ -19,7 +19,7 @@ export type Selection =
   | { readonly kind: 'all' };
 
 /**
- * Returns the selected candidates of both API groups, or of one group if the user may not list the other group.
+ * Returns the selected candidates of all API groups that the server serves and the user may list.
  * @param namespace empty for all namespaces.
  * @throws the errors of the client.
  */

@@ -146,7 +146,7 @@ export class Participant {
     this.#report();
   }
 
-  /** Stops taking part. Settles when the promise of {@link Participant.run} settles. */
+  /** Stops taking part. Settles when the promise of {@link Participant.run} settles; at once if it was never called. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;

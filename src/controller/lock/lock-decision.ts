@@ -9,8 +9,8 @@ export interface LockObservation {
   /** When this process saw the last change of the record. */
   readonly seenAt: Instant;
   /**
-   * Until this time, a former holder may still act. Set if the Lease was deleted, emptied without a release, taken by a
-   * foreign holder before it expired, or restored from a backup (rule 10).
+   * Until this time, a former holder may still act. Set if the Lease was deleted, emptied without a sure release, taken
+   * by a foreign holder before it expired, or restored from a backup (rule 10).
    */
   readonly formerHolderUntil?: Instant;
   /** Until this time, a foreign former holder may release the lock of another holder by mistake, as client-go can. */
