@@ -45,7 +45,7 @@ const host: Host = {
     process.kill(pid, signal);
   },
   beforeExit(undo) {
-    // Call `undo` before Node prints an uncaught error. If it restored the terminal later, it would clear the message.
+    // Call `undo` before Node prints an uncaught error. If `undo` restored the terminal later, it would clear the message.
     process.once('uncaughtExceptionMonitor', undo);
     process.once('exit', undo);
     return () => {

@@ -122,7 +122,7 @@ function styleOf({ findings: [worst] }: LeaseAudit): Style {
 /** How the column FOUND BY shows `none` (no holder, or no Pod found) and `unknown` (Pods could not be listed). */
 const NOT_FOUND: Readonly<Partial<Record<Sureness, string>>> = { none: '-', unknown: '?' };
 
-/** Describes a holder by its Pod (and container, if known), else by its identity. Adds any state except `held`. */
+/** Describes a holder by its Pod (and container, if known), else by its identity. Adds the state unless it is `held`. */
 function holderText({ namespace, holder, state, pod }: LeaseAudit): string {
   if (holder === '') return NONE;
   const note = state === 'held' ? '' : ` (${state})`;
@@ -136,11 +136,11 @@ function secondsText(seconds: number | undefined): string {
   return seconds === undefined ? '-' : shortSeconds(seconds);
 }
 
-/** Returns the interval between renewals. If it is unknown: `>30s` if a held Lease was watched for 30 s, else `-`. */
+/** Returns the interval between renewals. If it is unknown, returns a minimum such as `>30s` for a held Lease, else `-`. */
 function renewsText(lease: LeaseAudit, watchedSeconds: number): string {
   const { state, renewsEverySeconds, renewedSecondsAgo = 0 } = lease;
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;
-  // For a new holder, the bound is only the time since it acquired the Lease, or since its last renewal.
+  // `renewedSecondsAgo` is the smaller value if a new holder acquired or first renewed the Lease during the watch.
   return isLong
     ? `>${shortSeconds(Math.min(watchedSeconds, renewedSecondsAgo))}`
     : secondsText(renewsEverySeconds);

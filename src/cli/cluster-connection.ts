@@ -52,18 +52,18 @@ export async function withCluster<T>(
   }
 }
 
-/** Warns if this machine's clock differs too much from the server's. Then the output uses the server's clock. */
+/** Warns if this machine's clock differs too much from the server's. The output then follows the server's clock. */
 export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
   const skew = skewOf(serverAheadMs);
   if (skew) stderr.write(`warning: ${skew.text}. This output uses the server's clock\n`);
 }
 
-/** The error if the server serves no LeaseCandidates. Without it, users would believe that no elections exist. */
+/** The error if the server serves no LeaseCandidates. Without this error, users would see no elections and no reason. */
 export const NOT_SERVED =
   'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
 
 /**
- * Finds an election by the name of its Lease. If only other namespaces have this election, the error may name them.
+ * Finds an election by the name of its Lease. If the election is only in other namespaces, the error may name them.
  * @throws {Error} if the server serves no LeaseCandidates, the election does not exist, or a request fails.
  */
 export async function findElection(

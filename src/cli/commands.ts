@@ -217,7 +217,7 @@ not exist; 0 if the candidate was stopped before the command started.`,
   }),
 ];
 
-/** Lets TypeScript check an entry with the type of its own settings. Returns the entry with the type for `commands`. */
+/** Lets TypeScript check an entry with the type of its own settings. Returns the entry as an element of `commands`. */
 function command<S>(entry: CommandEntry<S>): CommandEntry {
   return entry as CommandEntry;
 }

@@ -158,7 +158,7 @@ function strategySentences(strategy: StrategyAccount): readonly string[] {
   const { resolved, askedBy, others, onLease, writtenBy } = strategy;
   const by = (what: string, names: readonly string[]) =>
     names.length === 0 ? '' : `, ${what} by ${listed(names)}`;
-  // `askedBy` and `others` omit the candidates that are held back: these determine the strategy only as a last resort.
+  // `askedBy` and `others` omit held back candidates: such candidates determine the strategy only as a last resort.
   const unresolved =
     others.length === 0
       ? 'No live candidate asks for a strategy.'

@@ -43,10 +43,6 @@ export function showPlan(leaseName: string, settings: PlanSettings, host: Host):
 
 const FORECAST_COLUMNS: readonly Column<RolloutForecast>[] = [
   ['  STRATEGY', ({ strategy }) => `  ${strategy}`],
-  ['HAND-OVERS', handOvers],
+  ['HAND-OVERS', ({ fewestHandOvers: a, mostHandOvers: b }) => (a === b ? String(b) : `${a} to ${b}`)],
   ['LEADER IN THE END', ({ isSettled, leader }) => (isSettled ? leader || 'none' : 'not settled')],
 ];
-
-function handOvers({ fewestHandOvers: fewest, mostHandOvers: most }: RolloutForecast): string {
-  return fewest === most ? String(most) : `${fewest} to ${most}`;
-}

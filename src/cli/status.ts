@@ -94,7 +94,7 @@ async function followStatus(
   const { paint } = layoutFor(host);
   let shown = new Set<string>();
   let widths: readonly number[] | undefined;
-  // Read once: missing permissions end the command here. Later errors are only warnings.
+  // Read the cluster once before watching: an error in this read ends the command. Later errors cause only warnings.
   const found = await observeElections({ ...connection, settings });
   if (found.candidateApis.length === 0) return failUnserved(host);
   warnAboutSkew(connection.clock, host);
@@ -112,7 +112,7 @@ async function followStatus(
   };
   for await (const { elections, now } of watchElections(watch)) {
     const statuses = elections.map((election) => statusOf(election, now));
-    // The columns cannot change later, so there is always one for priorities.
+    // The columns cannot change after the first table, so always show the column for priorities.
     const lasting = statusRows(statuses, settings, { hasPriorities: true, hasTimes: false })
       .slice(1)
       .map((row) => JSON.stringify(row));

@@ -119,7 +119,7 @@ export class EvidenceWatch {
     this.#byUid.delete(pod.uid);
     for (const host of hostnamesOf(pod)) {
       const left = (this.#hosts.get(host) ?? NO_PODS).uids.filter((uid) => uid !== pod.uid);
-      // A holder that acquired its Lease before the deletion may be a process of the deleted Pod, and may still run.
+      // Record the time: a holder that acquired its Lease before this deletion may still run in the deleted Pod.
       if (left.length > 0) this.#hosts.set(host, { uids: left, sharedAt: this.#parts.clock.now() });
       else this.#hosts.delete(host);
     }

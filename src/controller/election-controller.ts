@@ -208,7 +208,7 @@ export class ElectionController {
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
   }
 
-  /** Whether `namespace` has an available source, and its Leases and all candidates of such sources are cached. */
+  /** Whether `namespace` has an available source, and its Leases and all candidates of its available sources are cached. */
   knows(namespace: string): boolean {
     return this.#leases.knows(namespace) && this.#candidates.knows(namespace);
   }
@@ -288,7 +288,7 @@ export class ElectionController {
       change === 'ping' ||
       (change === 'renewal' && this.#isRoutine(key, object)) ||
       (type === 'added' && this.scheduler.isSettling(key));
-    // If the source was forbidden before, earlier changes of the Lease may be unknown.
+    // If the server refused the source before (403), `seeGap` skipped the Lease, because no candidate was known.
     const isLate = initial && this.knows(object.namespace) && !this.#records.hasCandidates(key);
     this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
     if (isLate) this.#records.seeGap('firstList', key, this.#now());

@@ -74,7 +74,7 @@ export class ElectionRecords {
     if (lease) this.#leases.set(key, lease);
     else this.#leases.delete(key);
     if (this.#evidence) this.#indexHost(key, lease);
-    // A watch that continues after a gap shows the changes in this gap late.
+    // Soon after a watch has ended, the next watch may show old changes: assume an age of up to LONGEST_GAP_MS.
     const lateMs = now.monotonic - this.#watchEndedAt < 2 * LONGEST_GAP_MS ? LONGEST_GAP_MS : 0;
     this.updateMemory(key, (memory) =>
       observeLease(memory, lease, now, this.settings, coordinatingSince, lateMs),
@@ -84,7 +84,7 @@ export class ElectionRecords {
 
   /**
    * Records a {@link Beginning}, or the end of a watch of Leases, for the Lease or the namespace `where` ('': all Leases).
-   * Near this moment, this process may have missed changes (rule 8).
+   * Before a beginning and after the end of a watch, this process may miss changes (rule 8). Skips Leases without candidates.
    */
   seeGap(gap: Beginning | 'watchEnd', where: string, now: Now): void {
     if (gap === 'watchEnd') this.#watchEndedAt = now.monotonic;
@@ -121,7 +121,7 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /** Records that the candidates of a source are not hidden, or no longer hidden (rule 13). */
+  /** Records that the candidates of a source are visible, not hidden (rule 13). */
   reveal(source: CandidateSource): void {
     this.#hiddenUntil.delete(source);
   }
@@ -160,8 +160,8 @@ export class ElectionRecords {
   }
 
   /**
-   * Yields the Leases with a candidate in the Pod, and the Leases that ask for crash evidence and whose holder has a
-   * hostname of the Pod in its identity.
+   * Yields the Leases with a candidate in the Pod. Also yields the Leases for which an annotation asks for crash evidence,
+   * if the holder's identity contains a hostname of the Pod.
    */
   *leasesOfPod(pod: Pod): IterableIterator<LeaseKey> {
     yield* this.#leasesOfPods.get(pod.uid) ?? [];
@@ -230,7 +230,7 @@ export class ElectionRecords {
     return this.#entriesOf(key, name).find(({ candidate }) => candidate.uid === uid);
   }
 
-  /** Whether a Lease with the name of a coordinator's lock is stored, held or not. Then a coordinator may have run. */
+  /** Whether a Lease with the name of a coordinator's lock is stored, held or not. If so, a coordinator may have run. */
   hasLock(): boolean {
     return this.#leases.keys().some(isLock);
   }
@@ -322,10 +322,10 @@ export class ElectionRecords {
 }
 
 /**
- * Compares two candidates with the same name (rule 13). If this process saw one candidate renew after the first sight
- * and the last renewal of the other, the one that renewed comes first. (The first sight counts as a renewal if the
- * candidate was fresh or has just appeared.) Otherwise, the later renewTime decides: usually, one program has written
- * both times. If the times are equal, the native candidate comes first.
+ * Compares two candidates with the same name (rule 13). If this process has seen a renewal since it first saw both, the
+ * candidate whose renewal it saw last comes first. (The first sight of a candidate counts as a renewal if the candidate
+ * was fresh or had just appeared.) Otherwise, the later renewTime decides: usually, one program has written both times.
+ * If the times are equal, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

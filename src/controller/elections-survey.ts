@@ -108,7 +108,7 @@ export async function surveyElections(
   return { leases, unled, withoutSuccessor, redundancy, reasons, candidates };
 }
 
-/** True if a candidate released the Lease or provably ended, does not hold the Lease, and has not renewed since. */
+/** True if a candidate released the Lease or provably ended, has not renewed since then, and does not hold the Lease. */
 function hasReleased({ candidate, observation, isHolder }: Standing, { memory }: ElectionInput): boolean {
   const releasedAt = memory.withdrawals.get(candidate.name);
   return releasedAt !== undefined && !isHolder && observation.unchangedSince <= releasedAt;
@@ -127,8 +127,8 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 /**
  * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero. If so, the candidates
  * that have not released the Lease (`present`) are silent, and none of them renewed later than one grace period after
- * the last release. False if at most one candidate renewed shortly before that release or later, and a redundant
- * candidate (`lost`) did not: the silent candidates then probably hang.
+ * the last release. False if a redundant candidate (`lost`) last renewed more than HEARD_WITHIN_MS before that release,
+ * and at most one candidate renewed later than this: the silent candidates then probably hang.
  */
 function hasShutDown(
   left: readonly Standing[],
@@ -149,8 +149,8 @@ function hasShutDown(
 }
 
 /**
- * Returns the time of the last release that this process saw and did not doubt. If there is none, uses the renewTime of
- * a Lease that looks released and is not reserved for a known holder. Otherwise, returns undefined.
+ * Returns the time of the last known release or proven end of a holder. If there is none, estimates this time from the
+ * renewTime of a Lease that looks released and is not reserved for a known holder. Otherwise, returns undefined.
  */
 function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   const { record, withdrawals } = memory;

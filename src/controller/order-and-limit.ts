@@ -11,7 +11,7 @@ export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeepi
  * - `grant`: gives the Lease to a candidate.
  * - `preference`: all other writes to a Lease, and pings for a preemption while the Lease has a preferredHolder.
  * - `vacant`: pings for an election or a revival, while the Lease has no valid holder.
- * - `expiry`: pings in advance, for example before a Lease expires, and all other pings for a preemption.
+ * - `expiry`: pings for an election that may follow, for example when a Lease expires, and all other pings for a preemption.
  * - `housekeeping`: pings for validity or collection, and deletions of candidates.
  */
 export type Urgency = (typeof URGENCIES)[number];

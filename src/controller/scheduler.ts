@@ -18,7 +18,7 @@ export interface SchedulerParts extends Omit<SenderParts, 'gate' | 'write'> {
   /** Undefined in a dry run, which makes and reports decisions but writes nothing. */
   readonly write: SenderParts['write'] | undefined;
   readonly maxInFlight: number;
-  /** Whether the cache is complete and recent enough to decide. If not, the Lease is skipped until it is due again. */
+  /** Whether the cache is complete and recent enough to decide. If not, the Lease gets no decision until it is due again. */
   readonly isCached: (key: LeaseKey) => boolean;
   /** Lists all Leases or all candidates again, at most once a minute, because the cache may differ from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
@@ -46,8 +46,8 @@ interface LastDecision {
 }
 
 /**
- * A decision, and those of its actions that are not sent yet. A decision with actions is recorded when its first action
- * is sent: until then, a round of pings does not count as sent (rule 3).
+ * A decision, and its actions that are not sent yet. The scheduler records a decision with actions when it sends the
+ * first action: until then, a round of pings does not count as sent (rule 3).
  */
 interface Pending {
   readonly decision: Decision;
@@ -65,7 +65,7 @@ const PENDING_VALID_MS = 250;
  * ms. So a Lease that has lost its leader usually comes first.
  */
 const FIRST_ELECTION_MS = 10_000;
-/** Maximum time from a decision to the next if renewals postpone it, in ms: a wall clock jump may end a priority. */
+/** Renewals postpone the next decision to at most this time after the last one, in ms: a clock jump may end a priority. */
 const LONGEST_REST_MS = 60_000;
 const RETRY = { initialMs: 5, maxMs: 60_000 };
 
@@ -132,7 +132,7 @@ export class Scheduler {
     return this.#entries.get(key)?.last?.reason;
   }
 
-  /** Whether most renewals can wait for the next scheduled decision (see {@link SETTLED}). */
+  /** Whether most renewals need no decision before the next scheduled one (see {@link SETTLED}). */
   isSettled(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => SETTLED.has(reason));
   }
@@ -241,8 +241,8 @@ export class Scheduler {
   /**
    * Makes a decision, and sends its actions when slots are free. Omits actions on blocked candidates. Delays the
    * decision while the Lease has no budget left, or while writes to the Lease are blocked (see {@link WriteGate}).
-   * Makes no decision while this replica must not write. `isTurn`: the Lease got a slot for a dropped write, so the
-   * decision needs no budget.
+   * Makes no decision while this replica must not write. `isTurn`: the Lease has the slot for which a dropped write
+   * waited, so this decision does not wait for budget.
    */
   #decide(key: LeaseKey, entry: Entry, isTurn: boolean): void {
     const { clock, records, mayWrite, observe } = this.#parts;
@@ -281,7 +281,7 @@ export class Scheduler {
 
   /**
    * Ends the wait for the cached object to change after the last write. If it has not changed, lists the objects again:
-   * the watch may have missed a change. If the object is a Lease that is not cached, also records a possible holder.
+   * the watch may have missed a change. If the object is a Lease that is not cached, also records that a holder may lead.
    */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;

@@ -12,7 +12,7 @@ import type { WatchEvent } from './controller-event.ts';
 
 /** `observe` gets `notServed` only if the server serves no version of any source. */
 interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
-  /** Called when all candidates of a source are cached. */
+  /** Called when all candidates of a source are cached, except those in forbidden namespaces. */
   readonly onRevealed: (source: CandidateSource) => void;
 }
 
@@ -287,7 +287,7 @@ export class CandidateWatch {
     this.#parts.onSyncChange();
   }
 
-  /** Whether all candidates are cached, except those of forbidden namespaces. */
+  /** Whether the candidates of at least one namespace are cached, and all other namespaces are cached or forbidden. */
   get #hasSynced(): boolean {
     const { namespaces = [] } = this.#watched?.reflectors ?? {};
     const isDone = (namespace: string) => this.knows(namespace) || this.#forbidden.has(namespace);

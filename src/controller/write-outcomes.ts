@@ -78,7 +78,7 @@ export interface AwaitedAnswer {
 interface Closed {
   readonly awaited:
     | AwaitedAnswer
-    /** Waits while the cache shows the resourceVersion `baseVersion` (undefined: no object), at most until `until`. */
+    /** The gate waits while the cached resourceVersion is `baseVersion` (undefined: no object), at most until `until`. */
     | { readonly kind: 'change'; readonly baseVersion: string | undefined; readonly until: Instant }
     | undefined;
   readonly failures: number;
@@ -139,7 +139,7 @@ export class WriteGate {
     if (!this.#isOvertaken(key, object, answered)) this.#set(key, object, { awaited: undefined });
   }
 
-  /** Ends the wait for a change. Returns whether the cache still lacks it: the watch may be late or have missed it. */
+  /** Ends the wait for a change. Returns whether the cache still lacks the change. If so, the watch may have missed it. */
   giveUp(key: LeaseKey, object: WrittenObject): boolean {
     const { awaited } = this.#of(key, object);
     if (awaited?.kind !== 'change') return false;

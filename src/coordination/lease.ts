@@ -35,8 +35,8 @@ export function asksForEvidence(object: KubernetesObject): boolean {
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
 /**
- * Decodes a Lease. Never throws: an invalid field counts as not set. `previous`: the former state of the Lease. Takes
- * over the `renewer` of `previous` if uid and holder are the same, and, to save memory, its unchanged strings.
+ * Decodes a Lease. Never throws: an invalid field counts as not set. `previous`: the former state of the Lease. If uid
+ * and holder are the same, keeps the `renewer` of `previous`. To save memory, also keeps unchanged strings of `previous`.
  */
 export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const { metadata } = object;

@@ -32,7 +32,7 @@ export function priorityPatch(
 
 /**
  * Returns the JSON merge patch that undoes the priority of `drain` or `transfer`; undefined if neither of them has set
- * one. If the priority or its end has changed since then, the patch keeps both values.
+ * one. If the priority or its end has changed since then, the patch changes neither of them.
  */
 export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
   return markOn(object) && patchOf(object, valuesBefore(object), null);

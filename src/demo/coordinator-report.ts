@@ -11,9 +11,9 @@ import { changeEvents, nameCandidates, nameSome } from '../telemetry/lease-event
 import type { Tell } from './demo-state.ts';
 
 /**
- * Returns an observer that reports decisions, the state of the lock, unreadable priorities, and failures of decisions
- * and watches, but not of writes. If a decision only pings or does nothing, the observer reports it only if the reason has
- * changed since the last report about the Lease.
+ * Returns an observer that reports decisions, the state of the lock, unreadable priorities, and failures of decisions,
+ * discovery and watches, but not of writes. If a decision only pings or does nothing, the observer reports it only if the
+ * reason has changed since the last report about the Lease.
  * @param ownLease the Lease of the demo. Reports omit its name.
  */
 export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): ObserveController {

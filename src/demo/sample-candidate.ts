@@ -11,7 +11,7 @@ interface SampleCandidateParts {
   readonly identity: SampleIdentity;
   readonly timing: SampleTiming;
   readonly onLeading: (isLeading: boolean) => void;
-  /** Called for an error in the candidate. The candidate itself retries what has failed. */
+  /** Called for an error in the candidate. The candidate retries by itself. */
   readonly onTrouble?: (error: unknown) => void;
 }
 

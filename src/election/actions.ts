@@ -39,7 +39,7 @@ export function updateLease(input: ElectionInput, lease: Lease, change: LeaseCha
   return [{ kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) }];
 }
 
-/** Returns the write that creates the Lease, with a note of the strategy if the server is known to drop the field. */
+/** Returns the write that creates the Lease, with a note of the strategy if the server is known to drop `strategy`. */
 function createLease(input: ElectionInput, strategy: string, grant?: Grant): Action[] {
   return [{ kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) }];
 }
@@ -99,7 +99,7 @@ export function transitionsTo(holder: string, lease: Lease, isNumberShared = fal
   return isAgain ? leaseTransitions : Math.min(leaseTransitions + 1, MAX_TRANSITIONS);
 }
 
-/** True if we preferred another candidate than `holder`, and that candidate can no longer get the Lease (rule 7). */
+/** True if we preferred another candidate than `holder`, and that candidate is gone, silent or held back (rule 7). */
 function hasPreferredFailed(view: View, holder: string): boolean {
   const { preferredHolder } = view.input.lease ?? {};
   if (preferredHolder === holder || !hasOwnPreference(view)) return false;

@@ -11,7 +11,7 @@ import { type ElectionInput, lapsedUntil, type Standing, standingsIn, type View 
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
-/** Returns the candidates in `absent` whose answers could change the outcome, as {@link decisiveAmong} decides it. */
+/** Returns the candidates in `absent` whose answers could change the outcome, see {@link decisiveAmong}. */
 export function contendersAmong(
   present: readonly LeaseCandidate[],
   absent: readonly Standing[],
@@ -41,9 +41,9 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 }
 
 /**
- * Returns the order of pings to contenders: the best by their strategy comes first. If they would elect no leader, the
- * highest binaryVersion comes first, because it usually selects the strategy. Of equal contenders, the last holder
- * comes last, because it has just missed its renewals. Of the others, the one with the latest renewal comes first.
+ * Returns the order of pings to contenders: the best by their strategy come first. If they would elect no leader, those
+ * with the highest binaryVersion come first, because their strategy usually applies. Of equal contenders, the last
+ * holder comes last, because it has just missed its renewals. Of the other equal ones, the latest to renew comes first.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(contenders.map(({ candidate }) => candidate));
@@ -81,7 +81,7 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;
-  // Omit candidates that lapses hold back at `moment`. A grant that expires unrenewed by then counts as a lapse.
+  // Omit candidates that will be held back by lapses at `moment`. A grant that expires unrenewed by then is a lapse.
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
     ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );

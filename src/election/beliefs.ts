@@ -8,7 +8,7 @@ import { FENCE, type Instant } from './model.ts';
 export interface Belief {
   /** {@link UNKNOWN_HOLDER} for holders of unknown name: this process did not see them hold the Lease. */
   readonly holder: string;
-  /** The latest moment at which the holder may have renewed the Lease. In the future if it may still renew unseen. */
+  /** The latest moment at which the holder may have renewed the Lease. In the future if the holder may still renew unseen. */
   readonly renewedAt: Instant;
   readonly durationMs: number;
   /** False if `durationMs` may be from a grant. The holder's own duration may then be longer. */
@@ -38,7 +38,7 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/** How long a belief is kept after {@link disturbsUntil}, in ms: a list may show a release from before that time. */
+/** How long a belief is kept after {@link disturbsUntil}, in ms: a later list may show an earlier release by the holder. */
 const KEPT_MS = 5 * 60_000;
 
 /** Maximum number of remembered holders per Lease. A client may write thousands of names into a Lease. */
@@ -115,7 +115,7 @@ export function lastLoser(beliefs: Beliefs): string | undefined {
   return last;
 }
 
-/** True if a former holder may release the Lease of `holder`, because it has not noticed that it lost the Lease. */
+/** True if a former holder that has not noticed the loss of its Lease may release the Lease of `holder`. */
 export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): boolean {
   const others = withoutBelief(beliefs, holder);
   return others.some((other) => !other.isParticipant && at < disturbsUntil(other));

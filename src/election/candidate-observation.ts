@@ -6,7 +6,7 @@ import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from '
  */
 export type PingPurpose =
   | 'election' // The Lease has no valid holder, and the answer may settle the election.
-  | 'expiry' // The Lease may soon need another holder, and the answer may settle that election.
+  | 'expiry' // The Lease may soon need a new holder, and the answer may settle its next election.
   | 'revival' // The candidate is silent, and the Lease has no leader.
   | 'preemption' // The candidate is the preferredHolder, may be better than the holder, or may change the strategy.
   | 'validity' // The candidate has not renewed for some minutes, or its clock was set back.
@@ -20,9 +20,9 @@ export interface Ping {
   /** The pingTime in the ping, see {@link pingTimeFor}; undefined if this process did not send the ping. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
-  /** When the server confirmed the ping, or refused it permanently. Then its timeout starts (rule 9). */
+  /** When the server confirmed the ping, or refused it permanently. The timeout starts at this time (rule 9). */
   readonly deliveredAt: Instant | undefined;
-  /** True if this process saw this pingTime without a renewal. If there is no ack yet, the next renewal is an ack. */
+  /** True if this process saw this pingTime with an unchanged renewTime. If there is no ack, the next renewal is an ack. */
   readonly isSeen: boolean;
   /** When this process saw the ack of the ping (rule 3); undefined while there is none. */
   readonly ackedAt: Instant | undefined;
@@ -32,7 +32,7 @@ export interface Ping {
 export interface CandidateObservation {
   readonly uid: string;
   /**
-   * When this process first saw the candidate, if it was created during our watch. Otherwise, the time of its creation;
+   * When this process first saw the candidate, if it appeared after the first list. Otherwise, the time of its creation;
    * -Infinity if creationTimestamp is missing or too far in the future (rule 6).
    */
   readonly appearedAt: Instant;
@@ -52,7 +52,7 @@ export interface CandidateObservation {
   readonly deletionFailedAt: Instant;
 }
 
-/** Returns the observation after this process saw `candidate`. `isNew`: the candidate was created during our watch. */
+/** Returns the observation after this process saw `candidate`. `isNew`: the candidate appeared after the first list. */
 export function observeCandidate(
   previous: CandidateObservation | undefined,
   candidate: LeaseCandidate,
@@ -125,7 +125,7 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/** Returns the maximum age of renewTime at the creation, in ms. Adds 1 s: creationTimestamp has whole seconds. */
+/** Returns the maximum age of renewTime at the candidate's creation, in ms. Adds 1 s: creationTimestamp has whole seconds. */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
   return Number(creationTimestamp - renewTime) / 1000 + 1000;

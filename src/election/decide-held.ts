@@ -143,7 +143,7 @@ function decideUntakenReturn(view: HeldView): Verdict | undefined {
   return { reason: 'RevisionPending' };
 }
 
-/** Backs off after a failed preemption. An immediate retry could make a healthy leader yield for nothing. */
+/** Backs off after a failed preemption. If an immediate retry failed too, the Lease would lose a healthy leader. */
 function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const { count, lastAt } = view.input.memory.failedPreemptions;
@@ -239,7 +239,7 @@ function decideUnaware(view: HeldView, preferred: Standing, strategy: string): V
     record.since >= noted.since + 2 * settings.electionDurationMs;
   if (!isUnaware || !preferred.isAlive) return undefined;
   if (dropsFields) return { reason: 'HolderUnaware', actions: updateLease(input, tenure.lease, fence(view)) };
-  // Do not fence yet. The note may be old, and the server may no longer drop the field, so write the field.
+  // Do not fence yet. The note may be old, and the server may no longer drop preferredHolder, so write this field.
   const preferredHolder = preferred.candidate.name;
   return {
     reason: 'BetterCandidate',

@@ -31,7 +31,7 @@ export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'reche
 
 interface Due {
   readonly now: 'validity' | 'collection' | 'deletion' | undefined;
-  /** When to check the candidate again; Infinity if only a change of the candidate or the Lease requires a check. */
+  /** When to check the candidate again; Infinity if only an event, such as a renewal, requires a check. */
   readonly next: Instant;
 }
 

@@ -87,7 +87,7 @@ function awaiting({ tenure }: VacantView): Reason {
   return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }
 
-/** Holds no new election for a reported conflict. Undefined if its parties changed, or an answer or a round is due. */
+/** Holds no election for a reported conflict. Undefined if its parties changed, an answer is pending, or a round is due. */
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;
@@ -104,7 +104,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   const present = parties.length > 0 ? [] : view.live;
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
-  // If the election has a result without the last holder, do not wait for its answer: it has missed its renewals. If it
+  // If the election has a result without the last holder, do not wait for this holder: it has missed its renewals. If it
   // has answered, it takes part (rule 3). In a known conflict, wait for all parties, including the last holder.
   const expired = isConflict ? undefined : view.input.memory.record?.holder;
   const isSettled = contenders.every(({ candidate }) => candidate.name === expired);
@@ -178,7 +178,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
 /**
  * Lets held-back candidates lead if no other candidate can: those with the fewest lapses first (rules 3 and 7). A
  * candidate that has just released the Lease must answer a new ping first, because its program may have exited. If it
- * has released an unrenewed grant, it must wait, because it may release each grant at once.
+ * did not renew the released grant, it takes no part while it is `Withdrawn`, because it may release each grant at once.
  */
 function decideLastResort(view: VacantView): Verdict {
   const { standings, input, at } = view;

@@ -100,7 +100,7 @@ export function toDecision(
   };
 }
 
-/** Returns why to ping a twin: the other twin gets a ping now, or has a pending ping that this twin did not get. */
+/** Returns the purpose of a ping to `twin` if the other twin gets a ping, or has a pending ping that `twin` did not get. */
 function purposeFor(view: View, twin: Standing, actions: readonly Action[]): PingPurpose | undefined {
   const { name } = twin.candidate;
   for (const one of actions) if (one.kind === 'PingCandidate' && one.name === name) return one.purpose;

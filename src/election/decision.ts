@@ -25,7 +25,7 @@ export interface NotesChange {
 export interface CreateLease {
   readonly kind: 'CreateLease';
   readonly strategy: string;
-  /** An annotation that also stores the strategy, if the server drops the field (rule 14). */
+  /** An annotation that also stores the strategy, if the server drops the field `strategy` (rule 14). */
   readonly notes?: NotesChange;
   /** Undefined for a third-party strategy: the Lease is created without a holder. */
   readonly grant: Grant | undefined;
@@ -193,7 +193,7 @@ function chosenBy(decision: Decision): string | undefined {
 
 /**
  * Returns at most `most` candidates in this order: the chosen candidate, live candidates that can be elected, other
- * live candidates and the holder, all others. If the outcome is not a leader, all live candidates come second.
+ * live candidates and the holder, all others. If the outcome has no leader, all live candidates come second.
  */
 export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
   const { outcome, standings } = decision;

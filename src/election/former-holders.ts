@@ -75,7 +75,7 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/** True if the duration is 1 s, as in a release, and our coordinator or the writer of renewTime wrote it (rule 8). */
+/** True if the duration is 1 s, as in a release, and was written by our coordinator or the writer of renewTime (rule 8). */
 export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: Lease): boolean {
   return leaseDurationSeconds === 1 && isDurationHolders === true;
 }
@@ -109,7 +109,7 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
 
 /**
  * For each of our grants that the Lease does not show, assumes that its holder took it up and renewed until `at`.
- * `holder`: the holder in the Lease, if any. observeLease() ensures that it is not the holder of `unrenewedGrant`.
+ * `holder`: the holder in the Lease, if any. observeLease() ensures that `holder` is not the holder of `unrenewedGrant`.
  */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
@@ -129,8 +129,8 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
 }
 
 /**
- * Returns the memory after a watch of Leases has ended. The request of a lost creation may reach the server late. Until
- * the next list, the Lease may then be created, renewed and deleted unseen.
+ * Returns the memory after a watch of Leases has ended. The request of a lost grant may reach the server late. Until the
+ * next list, this request may then create the Lease, and the Lease may be renewed and deleted unseen.
  */
 export function observeWatchEnd(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -154,11 +154,11 @@ export function loseGrant(memory: LeaseMemory, at: Instant, gapMs = LONGEST_GAP_
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
   const next = loseGrant(memory, at, 0);
-  // Copy each grant: it stands for all lost grants to its holder, so a late refusal of one of them must not remove it.
+  // Copy each grant: the copy stands for all lost grants to its holder, so a late refusal of one must not remove it.
   const lost = new Map(next.lostGrants.map((one) => [one.grant.holder, { ...one, grant: { ...one.grant } }]));
   return {
     ...next,
-    // Keep only the last grant to each holder. Only a refusal needs each grant, and normally no refusal can arrive now.
+    // Keep only the last grant to each holder. Only a refusal would need the others, and normally none can arrive now.
     lostGrants: [...lost.values()],
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,

@@ -68,7 +68,7 @@ export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Inst
 
 export interface PossiblePods {
   readonly pods: readonly ObservedPod[];
-  /** When a Pod with the hostname in the identity last disappeared while another remained; undefined if not known. */
+  /** When a Pod with the identity's hostname last disappeared while another such Pod remained; undefined if not known. */
   readonly sharedAt?: Instant | undefined;
 }
 
@@ -110,7 +110,7 @@ export type HolderBinding<P extends Pod> =
   | { readonly kind: 'unbound'; readonly missing: MissingBinding };
 
 /**
- * Returns the container in which the holder of a Lease runs, or the reason in {@link MISSING_BINDINGS}.
+ * Returns the container in which the holder of a Lease runs; without one, the reason from {@link MISSING_BINDINGS}.
  * @param pods the Pod in the candidate's ownerReferences, or else all known Pods with the hostname in the identity
  */
 export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly P[]): HolderBinding<P> {

@@ -51,8 +51,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   if (observed === undefined) return unproven('NoPod');
   const { record } = memory;
   const { acquiredAfter = Number.NEGATIVE_INFINITY } = record ?? {};
-  // A plain elector may belong to a deleted Pod with the same hostname: a program may outlive its Pod. So this process
-  // must have seen the Pod, and the last deletion of another such Pod, before it saw the elector acquire the Lease.
+  // A plain elector may belong to a deleted Pod with the hostname of `pod`: a program may outlive its Pod. So this
+  // process must have seen `pod`, and the last deletion of another such Pod, before it saw the elector acquire the Lease.
   const isOlderThanTerm = Math.max(observed.seenAt, possible.sharedAt ?? observed.seenAt) < acquiredAfter;
   if (candidate === undefined && !isOlderThanTerm) return unproven('PodTooNew');
 
@@ -86,7 +86,7 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   // Two more conditions need a wait. (d) Silent: if the holder still runs, for example in another container, it renews
   // during the wait. (e) Settled: the last requests of the ended holder arrive during the wait.
   const silentAt = Math.max(endSeenAt, record.since) + silenceMs(record, isSure);
-  // For an uncertain container, one renewal is no proof: the holder may still lead until the Lease expires.
+  // If the container is uncertain and this process saw fewer than two renewals, wait until the Lease expires.
   const isEnough = isSure || record.renewedEveryMs !== undefined;
   return { kind: 'ends', at: isEnough ? silentAt : Math.max(silentAt, expiryOf(memory)), instance };
 }

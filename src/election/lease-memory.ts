@@ -28,11 +28,11 @@ export interface HolderRecord
   readonly acquiredAfter?: Instant | undefined;
   /** Set when we send a grant because there is proof that this holder has ended (rule 17). */
   readonly hasEnded?: true;
-  /** Set if the holder released our grant, and this process saw no renewal of it (rule 3). Names the holder. */
+  /** The former holder, if it released our grant and this process saw no renewal of that grant (rule 3). */
   readonly refusedBy?: string;
 }
 
-/** A note that asks `holder` to yield. `since`: when we first saw it with this holder. `renewTime`: renewTime then. */
+/** A note that asks `holder` to yield. We first saw the note with this holder at `since`, when the Lease had `renewTime`. */
 export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
@@ -54,7 +54,7 @@ export interface LeaseMemory {
   readonly yieldedTo: string | undefined;
   /** The beliefs of holders that may have led (rule 8). {@link allBeliefs} adds beliefs of supposed and lost grants. */
   readonly beliefs: Beliefs;
-  /** The last known duration of a holder, at least 15 s, in ms. Assumed minimum if a holder's duration is unknown. */
+  /** The last known duration of a holder, at least 15 s, in ms. The minimum assumed for a holder of unknown duration. */
   readonly usualDurationMs: number;
   /** When each holder last released the Lease or provably ended, oldest first. At most 100 (rules 1, 3 and 17). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
@@ -75,14 +75,14 @@ export interface LeaseMemory {
   readonly lapses: ReadonlyMap<string, Attempts>;
   /** Consecutive lapses of all holders of the Lease, since a holder last took up a grant. */
   readonly lapsesOfLease: Attempts;
-  /** Fields in our last write since the holder got the Lease, to detect that the holder or a client removes them. */
+  /** Fields in our last write since the holder got the Lease. They show whether the holder or another client removes one. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
   /** Set while a note, not spec.preferredHolder, asks the holder to yield. Some holders read no notes (rule 14). */
   readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
   readonly preemptedAt: Instant;
-  /** Rounds of pings since the last grant or new holder. 1 after a failed ping of a round: the next pause is short. */
+  /** Rounds of pings since the last grant or new holder. Set to 1 when a ping of a round fails: the next pause is short. */
   readonly rounds: Attempts;
   /** Identifies the last reported conflict: its parties, their binaryVersions and their strategies (rule 4). */
   readonly conflict: string | undefined;
@@ -193,7 +193,7 @@ export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): b
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
 
-/** A preferredHolder that loses the Lease within this time, in ms, probably crashes in a loop (rule 7). */
+/** A preferredHolder that loses the Lease within this time after its grant, in ms, probably crashes in a loop (rule 7). */
 const PREEMPTION_PROBATION_MS = 60_000;
 
 const TAKE_UP_MS = 5000;
@@ -214,7 +214,7 @@ export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemor
   return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
 }
 
-/** Records that the server has confirmed a grant. The watch may have shown the grant earlier. */
+/** Records that the server has confirmed a grant. The watch may have shown the grant before this answer. */
 export function recordGrantAnswered(
   memory: LeaseMemory,
   grant: Grant,
@@ -242,7 +242,7 @@ export function recordGrant(
   sentAt = at,
 ): LeaseMemory {
   const { former, holder, renewTime, leaseDurationSeconds, isPreemption, revises, isReturn } = grant;
-  // A preemption has not failed if a better candidate soon follows: several versions may be deployed in a row.
+  // A preemption has not failed if a better candidate soon gets the Lease: several versions may be deployed in a row.
   const isEarlyLoss =
     !isPreemption &&
     revises !== 'holderWorse' &&
@@ -285,10 +285,10 @@ export function again(attempts: Attempts, lastAt: Instant): Attempts {
   return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
 }
 
-/** A candidate with a lapse is held back if its count of lapses, or its Lease's, exceeds this number (rule 7). */
+/** A candidate with a lapse is held back if its count of lapses, or the count of its Lease, exceeds this (rule 7). */
 export const LAPSES_ALLOWED = 1;
 
-/** Adds a lapse. `isEnough`: this lapse alone holds the candidate back. Default: true after a preemption (rule 7). */
+/** Adds a lapse. `isEnough`: one lapse holds the candidate back. Default: true if the grant was a preemption (rule 7). */
 export function withLapse(
   attempts: Attempts,
   { unrenewedGrant }: LeaseMemory,
@@ -313,7 +313,7 @@ function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: I
   };
 }
 
-/** A new release drops releases older than this, in ms. This is the default of candidateGcAfter (rule 1). */
+/** withWithdrawal() drops releases older than this, in ms. This is the default of candidateGcAfter (rule 1). */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
 /** Maximum number of remembered releases per Lease. A client may release a Lease under thousands of names. */
 const MAX_WITHDRAWALS = 100;

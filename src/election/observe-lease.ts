@@ -106,7 +106,7 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
   const { holder, resourceVersion } = memory.unrenewedGrant ?? {};
   if (holder === undefined || holder !== lease.holderIdentity) return memory;
   if (resourceVersion === lease.resourceVersion) return memory;
-  // This process may have missed the holder's first renewal, which may have had another duration.
+  // This process may have missed a first renewal with a longer duration: assume at least the usual duration.
   const isUnsure = record?.holder === holder && !lease.isDurationHolders;
   const knownMs = Math.max(record?.durationMs ?? 0, beliefOf(beliefs, holder)?.durationMs ?? 0);
   const belief = beliefIn(lease, at, Math.max(usualDurationMs, knownMs), true);
@@ -117,10 +117,10 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
   };
 }
 
-/** Records a deletion. The holder may have renewed just before, so its duration counts from now (rule 8). */
+/** Records a deletion. The holder may have renewed just before the deletion, so its duration counts from `at` (rule 8). */
 function observeDeletion(memory: LeaseMemory, at: Instant, coordinatingSince?: Instant): LeaseMemory {
   const { record, unrenewedGrant } = memory;
-  // If the server has confirmed a grant to another holder, this grant has replaced the last observed record.
+  // If the server has confirmed a grant to another holder, recordGrant() has recorded that record.holder lost the Lease.
   const isReplaced = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
   const supposed = supposeGrants(memory, undefined, at);
   if (!record) return supposed;
@@ -137,8 +137,8 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boole
 
 /**
  * Adds the holder of an unseen Lease to the beliefs: the server's answer to a creation has shown that a Lease exists,
- * but the watch has not shown it. If the Lease has been deleted since, its holder may have renewed it before. If not,
- * its holder may renew it, unseen, until the next list. The holder is known only if the server confirmed our grant.
+ * but the watch has not shown it. Its holder may have renewed this Lease before a deletion of the Lease, or may renew it
+ * unseen until the next list. The name of the holder is known only if the server confirmed our grant.
  */
 export function observeUnseen(memory: LeaseMemory, now: Now): LeaseMemory {
   const { unrenewedGrant, beliefs } = memory;
@@ -150,7 +150,7 @@ export function observeUnseen(memory: LeaseMemory, now: Now): LeaseMemory {
   return { ...observeWatchEnd(next, now), unrenewedGrant: undefined };
 }
 
-/** Moves our last grant to the lost grants: its holder may renew. Call this if no Lease and no candidate is cached. */
+/** Moves our last grant to the lost grants: its holder may renew. Call this if the Lease and its candidates are gone. */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
   const answered = unrenewedGrant && {
@@ -172,7 +172,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
   const isLikeRelease = isRenewed && hasReleaseDuration(lease);
   if (!record) return next;
-  // A list does not show when the release was written. This may have been just after `record` was seen.
+  // A list does not show when the release was written. Assume the earliest possible time: when `record` was seen.
   const writtenAfter = coordinatingSince === undefined ? at - change.lateMs : record.since;
   if (record.holder === '') {
     // Do not add an unknown holder if supposeGrants() has already added the holder of our own grant. If the Lease was
@@ -188,7 +188,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const grown = lease.leaseTransitions - record.leaseTransitions;
   // An exception: the first renewal of a participant may increase leaseTransitions by 1 (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
-  // A grant by the built-in controller does not increase leaseTransitions, so a list does not reveal a missed grant.
+  // A grant by the built-in controller does not increase leaseTransitions, so a list may hide such a grant.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
   // If the last seen holder is not a participant, an unseen participant may have got the Lease and released it.
   const belief = beliefOf(memory.beliefs, record.holder);
@@ -210,8 +210,8 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   }
   // If renewTime has changed, this process may have missed a renewal by the holder.
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  // An unseen participant that has released the Lease cannot lead any more. Its grant and its first renewal together
-  // may have increased leaseTransitions by 2 (rule 15).
+  // If a participant has released the Lease, an increase of leaseTransitions by 2 is no sign of an unknown holder: the
+  // grant to this participant and its first renewal may be the cause (rule 15). This participant cannot lead any more.
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const leastMs = Math.max(written.durationMs, record.durationMs);
@@ -338,7 +338,7 @@ function recordOf(
 
 /**
  * Returns the longest observed time between two renewals, and when this process saw the holder acquire the Lease (rule
- * 17). If a list showed the new holder, the second value is the time of the previous record.
+ * 17). If a list showed the new holder, `acquiredAfter` is when this process saw the previous record.
  */
 function termOf(
   lease: Lease,
@@ -372,7 +372,7 @@ function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMem
   const { noted, record } = memory;
   const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;
   if (!isPreferredHolderNoted) return noted ? { ...memory, noted: undefined } : memory;
-  // If leaseTransitions has changed, this process may have missed that the holder lost and regained the Lease.
+  // If leaseTransitions has changed, the holder may have lost and regained the Lease unseen: set a new `since`.
   const isSameTerm = record?.leaseTransitions === lease.leaseTransitions;
   if (noted?.holder === holder && noted.preferredHolder === preferredHolder && isSameTerm) return memory;
   return { ...memory, noted: { holder, preferredHolder, since, renewTime: lease.renewTime } };

@@ -45,7 +45,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
     );
   }
   let { memory } = known;
-  // Forget the fields that we wrote last. If this update changes them, it must not look like a removal by the holder.
+  // Forget the fields that we wrote last. If this update changes them, the change must not look like a removal by the holder.
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
   if (grant?.hasFormerEnded) memory = withoutEnded(memory, at);
@@ -81,8 +81,8 @@ export function recordSuccess<K extends Known>(
 export function recordFailure<K extends Known>(known: K, action: Action, sentAt: Instant, at: Instant): K {
   if (action.kind === 'DeleteCandidate')
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
-  // After an update of a known Lease, the watch or a list shows a change. But they may miss a Lease that was created,
-  // taken up and deleted: remember this grant.
+  // If the server has executed an update, the watch or a list shows a change. But they may miss a Lease that was created,
+  // taken up and deleted: remember the grant of a creation.
   if (action.kind === 'CreateLease') return { ...known, memory: loseGrant(known.memory, at) };
   if (action.kind !== 'PingCandidate') return known;
   let { memory } = known;

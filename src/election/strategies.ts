@@ -141,7 +141,7 @@ export function versionOf(candidate: LeaseCandidate, which: Which): SemVer | und
 
 /**
  * Returns the `most` items that `compare` puts first, in sorted order; all items if there are fewer. The sort is
- * stable. If `most` is small, it usually takes little more than one pass.
+ * stable. If `most` is small, the function usually takes little more than one pass.
  */
 export function firstOf<T>(items: Iterable<T>, most: number, compare: (a: T, b: T) => number): readonly T[] {
   const found: T[] = [];

@@ -10,7 +10,7 @@ export interface Verdict {
   readonly actions?: readonly Action[];
   /** Times at which the verdict may change without an event. */
   readonly recheckAt?: readonly (Instant | undefined)[];
-  /** When the holder counts as late, unless it renews before. */
+  /** When the holder counts as late, unless it renews before this time. */
   readonly lateAt?: Instant;
   readonly isRound?: boolean;
   readonly isAsking?: boolean;
@@ -68,7 +68,7 @@ export function priorityEnd({ standings, now, at }: View): Instant {
   return first;
 }
 
-/** Returns the last reported conflict if {@link conflictParties} still returns the same; undefined otherwise. */
+/** Returns the last reported conflict if {@link conflictParties} still returns the same value; undefined otherwise. */
 export function knownConflict(view: View): string | undefined {
   const { conflict } = view.input.memory;
   return conflict !== undefined && conflict === conflictParties(view) ? conflict : undefined;

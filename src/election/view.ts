@@ -51,7 +51,7 @@ export interface ElectionInput {
   readonly settings: ElectionSettings;
 }
 
-/** The input of a decision, and what follows from that input at one moment. Each policy decides by a view. */
+/** The input of a decision, and what follows from that input at one moment. Each policy bases its verdict on a view. */
 export interface View<T extends Tenure = Tenure> {
   readonly input: ElectionInput;
   readonly now: Now;
@@ -238,7 +238,7 @@ function stateOf(
   at: Instant,
 ): CandidateState {
   const { settings } = input;
-  // No candidate may use this name: as a holder, FENCE stands for no program (rule 14).
+  // A candidate must not use the name FENCE: in a Lease, this name shows that there is no real holder (rule 14).
   if (candidate.isDeleting || candidate.name === FENCE) return 'Deleting';
   // A valid holder needs no answer to a ping. If it has crashed, the Lease expires.
   if (isHolder) return 'Live';

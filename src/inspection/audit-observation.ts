@@ -82,13 +82,13 @@ interface AuditRequest extends Omit<ClusterScope, 'settings'> {
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
 /** Timeout of a watch without events, in ms. Longer than the longest audit (1 h): a lack of renewals is no failure. */
 const STALL_MS = 2 * 3_600_000;
-/** If the server closes a watch after this time, in ms, or later, it is no failure: the watch asks for at least 5 min. */
+/** If the server closes a watch sooner than this, in ms, the audit reports a problem: a watch asks for at least 5 min. */
 const MIN_LIFETIME_MS = 60_000;
 
 /**
  * Lists and watches Leases. Lists Pods and LeaseCandidates only afterwards, so that they match the holders at the end
- * of the watch. `unread` names a list of Pods or LeaseCandidates with the answer 403 or 404, and a watch that failed or
- * that the server closed in less than MIN_LIFETIME_MS. Rejects with all other errors.
+ * of the watch. `unread` contains each list of Pods or LeaseCandidates that the server answers with 403 or 404, and a
+ * watch that stalls or fails, or that the server closes in less than MIN_LIFETIME_MS. Rejects with all other errors.
  */
 export async function observeForAudit(request: AuditRequest): Promise<AuditObservation> {
   const { client, namespace } = request;

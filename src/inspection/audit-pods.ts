@@ -16,7 +16,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
 
-/** Maximum number of words in a host that `podNamesIn` uses, to limit the look-ups. Hyphens separate the words. */
+/** Maximum number of words of a host that `podNamesIn` uses, to limit the look-ups. Hyphens separate the words. */
 const MAX_WORDS = 32;
 
 export interface AuditedPod extends Pod {
@@ -93,8 +93,8 @@ export class PodIndex {
 }
 
 /**
- * How the audit identified the Pod of a holder, most certain first. `owner` also identifies a deleted Pod. So does
- * `uid`, if a participant renews the Lease, and a Pod with another uid has the same name now.
+ * How the audit identified the Pod of a holder, most certain first. With `owner`, the Pod may be gone. With `uid`, the
+ * Pod may be gone only if a participant renews the Lease, and a Pod with another uid has the same name now.
  * - `owner`: the ownerReference of the holder's LeaseCandidate contains the uid of the Pod.
  * - `uid`: the holder's identity contains the Pod's name and the first 8 characters of the Pod's uid.
  * - `name`: the identity contains the Pod's hostname. A Pod created more than 2 s after acquireTime does not match.

@@ -22,7 +22,7 @@ import { type Clock, sleep } from '../support/clock.ts';
 
 export interface ObservedElection {
   readonly input: ElectionInput;
-  /** The Lease as the server sent it; undefined if the Lease does not exist, or if only `input` is needed. */
+  /** The Lease as the server sent it; undefined if the Lease does not exist, or if the caller needs only `input`. */
   readonly rawLease: KubernetesObject | undefined;
 }
 
@@ -87,7 +87,7 @@ export async function observeElections(
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
-/** Returns the error for a missing election. The error lists the namespaces with this election, if all can be read. */
+/** Returns the error for a missing election. If the user may read all namespaces, names those with such an election. */
 export async function missingElection(leaseName: string, scope: ClusterScope): Promise<Error> {
   const text = `there is no Lease ${leaseName} in namespace ${scope.namespace}, and no candidate for it`;
   const everywhere = await observeElections({ ...scope, namespace: '' }).catch(() => undefined);
@@ -246,7 +246,7 @@ export function recordFirstLease(records: ElectionRecords, lease: Lease, now: No
 
 /**
  * Records a candidate that this process sees for the first time. If the candidate has not renewed since its pingTime,
- * also records an unanswered ping. The purpose of this ping is not known: the function assumes `election`.
+ * also records a ping without an ack. The purpose of this ping is not known: the function assumes `election`.
  */
 export function recordFirstCandidate(
   records: ElectionRecords,
@@ -303,7 +303,7 @@ export function createClusterClock(clock: Clock): ClusterClock {
   };
 }
 
-/** Returns how far the server's clock is ahead (negative: behind); undefined if unknown, or if it may be tolerated. */
+/** Returns how far the server's clock is ahead (negative: behind); undefined if unknown or maybe within TOLERATED_SKEW_MS. */
 export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: string } | undefined {
   if (ahead === undefined) return undefined;
   if (ahead.min <= TOLERATED_SKEW_MS && ahead.max >= -TOLERATED_SKEW_MS) return undefined;

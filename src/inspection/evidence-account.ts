@@ -37,8 +37,8 @@ export interface ConditionAccount {
 }
 
 /**
- * Returns which conditions of crash evidence hold (rule 17); undefined unless the holder is late or the Lease has
- * expired. Assumes that the coordinator has seen all Pods and containers since their creation.
+ * If the holder is late or the Lease has expired, returns which conditions of crash evidence hold (rule 17); otherwise
+ * undefined. Assumes that the coordinator has seen all Pods and containers since their creation.
  */
 export async function accountForEvidence(
   client: KubernetesClient,

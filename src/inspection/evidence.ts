@@ -53,16 +53,16 @@ export async function gatherEvidence(
     missingEverywhere.map((right) => ({ namespace, ...right })),
   );
   const hasMoreHere = missingHere.length < missingEverywhere.length;
-  // A coordinator that is limited to some namespaces does not read Namespace objects.
+  // A coordinator that is limited to some namespaces reads no Namespace objects, so it needs no permission for them.
   const neededHere = missingHere.filter(({ resource }) => resource !== 'namespaces');
   return {
     // The version and the user's name are empty if the server refuses to give them.
     serverVersion: textField(version ?? {}, 'gitVersion') ?? '',
     user,
-    // The elections that the user may read; undefined if the user may not read Leases or LeaseCandidates.
+    // The elections that the user may read; undefined if the user may read no Leases, or no LeaseCandidates.
     elections,
-    // `elections`: set if the user may read the elections of this namespace only. `rights`: set if the user has
-    // permissions in this namespace that the user does not have in all namespaces.
+    // `elections`: set if the user may read only the elections of `namespace`. `rights`: set if the user has permissions
+    // in `namespace` that the user does not have in all namespaces.
     limitedTo: { elections: here && namespace, rights: hasMoreHere ? namespace : undefined },
     lock,
     lockNamespace,
@@ -78,7 +78,7 @@ export interface Right {
   readonly group: 'coordination.k8s.io' | typeof GROUP | '';
   readonly resource: 'leases' | 'leasecandidates' | 'events' | 'pods' | 'namespaces';
   readonly verb: string;
-  /** The optional feature that needs the permission; undefined if every coordinator should have it. */
+  /** The optional feature that needs the permission; undefined if every coordinator should have the permission. */
   readonly purpose?: 'labels' | 'crashEvidence';
   /** The namespace of the objects; undefined for all namespaces. */
   readonly namespace?: string;
@@ -196,7 +196,7 @@ async function isAllowed(client: KubernetesClient, { purpose: _, ...right }: Rig
     kind: 'SelfSubjectAccessReview',
     spec: { resourceAttributes: right },
   };
-  // By default, all authenticated users may create reviews. If a review is refused, its permission counts as missing.
+  // By default, all authenticated users may create reviews. If the server refuses one, the permission counts as missing.
   const review = await unlessStatus(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }), 403);
   const status = review?.['status'];
   return isJsonObject(status) && status['allowed'] === true;

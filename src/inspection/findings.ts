@@ -10,8 +10,8 @@ import { type LeaseStatus, statusOf } from './lease-status.ts';
 import { adviceOnTrouble, counted, describePriority, endOf, listed, stateTexts } from './wording.ts';
 
 /**
- * `error`: a Lease has no leader, or no election can succeed. `warning`: a lesser problem, for example a risk, or a
- * part of the cluster that could not be examined. `ok`: no problem.
+ * `error`: a Lease has no leader (`checkLeases` has two exceptions), or no election can succeed. `warning`: a lesser
+ * problem, for example a risk, or a part of the cluster that could not be examined. `ok`: no problem.
  */
 export type Severity = 'error' | 'warning' | 'ok';
 
@@ -85,7 +85,7 @@ function passed(what: string): Finding {
   return { severity: 'ok', what };
 }
 
-/** Drops undefined: some checks return it if they find no problem. */
+/** Drops undefined elements: some checks return undefined if they find no problem. */
 function present(findings: readonly (Finding | undefined)[]): readonly Finding[] {
   return findings.filter((finding) => finding !== undefined);
 }
@@ -208,7 +208,7 @@ function checkOthers({ lock, otherLocks }: Evidence): Finding | undefined {
   };
 }
 
-/** What fails without an optional permission, and the chart value that grants it. */
+/** For each optional feature: what fails without its permissions, and the chart value that grants them. */
 const PURPOSES = {
   labels: {
     lacks: 'the label of a leader would not follow it to another Pod',
@@ -272,7 +272,7 @@ function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[]
   return findings.length > 0 ? findings : [passed('No clock is off by more than 2 s.')];
 }
 
-/** Reports renewTimes that are ahead of this machine's clock and, if known, the server's: either clock may be slow. */
+/** Reports a renewTime that is ahead of this machine's clock and (if known) the server's: one of the two may be slow. */
 function checkRenewTimes({ elections, now }: ObservedElections, ahead?: ServerAhead): Finding | undefined {
   const otherIsAheadMs = skewOf(ahead) === undefined ? ahead?.max : ahead && -ahead.min;
   const latest = now.wall + BigInt(Math.round((Math.max(0, otherIsAheadMs ?? 0) + TOLERATED_SKEW_MS) * 1000));
@@ -319,7 +319,7 @@ export function checkCandidates({ elections, now }: ObservedAt): readonly Findin
 /** Reports Leases with a reason that shows a problem. */
 function checkLeases({ elections, now }: ObservedElections): readonly Finding[] {
   const statuses = elections.map((election) => statusOf(election, now));
-  // Report a conflict that the awaited answers would cause.
+  // If the awaited answers would cause a conflict, report StrategyConflict instead of AwaitingAcks.
   const troubleOf = ({ reason, conflictingStrategies }: LeaseStatus): Reason =>
     reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
   const findings = [...Map.groupBy(statuses, troubleOf)].flatMap(([reason, those]): Finding[] => {

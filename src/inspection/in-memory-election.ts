@@ -90,7 +90,7 @@ export class InMemoryElection {
     recordSuccess(this.#records, this.#key, action, this.#at, this.#at, written);
   }
 
-  /** Simulates a write of the Lease by another client. If `lease` is undefined, this client deletes the Lease. */
+  /** Simulates a write of the Lease by another client. If `lease` is undefined, the other client deletes the Lease. */
   putLease(lease: Lease | undefined): void {
     const stored = lease && { ...lease, resourceVersion: this.#nextVersion() };
     this.#records.seeLease(this.#key, stored, this.#clock());

@@ -15,19 +15,19 @@ import { InMemoryElection } from './in-memory-election.ts';
 export type Rehearsal = ReturnType<Rehearsing['result']>;
 
 // As with client-go's defaults, a leader renews every 2 s, and sets a Lease duration of 15 s when it takes up a grant.
-// A simulated elector finds its grant within 2 s. An elector of client-go polls every 2 to 4.4 s before it leads.
+// A simulated elector finds its grant within 2 s. A real elector of client-go needs up to 4.4 s.
 const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** Without a new step for this time (ms), and with no answer or expiry due, a Lease is settled, even in a conflict. */
+/** If no new step comes for this time (ms), and no answer or expiry is due, a Lease is settled, even in a conflict. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 /** Maximum wait until a Lease expires, in ms. Long, because some Leases last for minutes. */
 const MAX_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;
 
-/** With these reasons, a vacant Lease can settle before QUIET_MS: the coordinator will not choose a leader for it. */
+/** With these reasons, a vacant Lease is settled before QUIET_MS has passed: the coordinator will choose no leader. */
 const LASTING = new Set<Reason>(['NoCandidates', 'PlainElector', 'ThirdPartyStrategy', 'CoordinatorLease']);
 
 /**
@@ -37,7 +37,7 @@ const LASTING = new Set<Reason>(['NoCandidates', 'PlainElector', 'ThirdPartyStra
  */
 export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
   const rehearsal = new Rehearsing(input, start);
-  // Users plan changes for a settled Lease, so first wait until it is settled. A crash may happen at any time.
+  // Users plan changes for a settled Lease, so wait until it is settled. A crash may happen at any time, so do not wait.
   if (changes[0]?.kind !== 'crash') rehearsal.runUntilSettled();
   for (const change of changes) {
     rehearsal.make(change);
@@ -181,7 +181,7 @@ class Rehearsing {
     }
   }
 
-  /** Returns when the Lease expires if its valid holder is silent or is asked to yield; undefined otherwise. */
+  /** Returns the time of the Lease's expiry if its valid holder is silent or is asked to yield; otherwise undefined. */
   #runsOutAt(): Instant | undefined {
     const { input, lease } = this.#election;
     const tenure = surveyTenure(input, this.#at);
@@ -226,7 +226,7 @@ class Rehearsing {
       return;
     }
     const isTakingUp = isGrantUnrenewed(input.memory, lease);
-    // A plain elector removes the fields that it does not know.
+    // A holder without a candidate is a plain elector: it removes the fields that it does not know.
     const wiped = isCandidate ? {} : { strategy: undefined, preferredHolder: undefined };
     this.#election.putLease({
       ...lease,
@@ -269,7 +269,7 @@ class Rehearsing {
   #ping({ name, purpose }: PingCandidate, reason: Reason): void {
     const answers = !this.#silent.has(name);
     if (answers) this.#answersDue.set(name, this.#at + ANSWER_MS);
-    // Do not report housekeeping pings, or pings during a pending preemption: the coordinator repeats these pings.
+    // Do not report routine pings: housekeeping, and pings that the coordinator repeats during a pending preemption.
     if (HOUSEKEEPING_PINGS.has(purpose) || reason === 'PreemptionPending') return;
     this.#say(`${name} is pinged${answers ? '' : ', and does not answer'}`, reason, true);
   }

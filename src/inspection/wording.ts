@@ -3,7 +3,7 @@ import type { Reason } from '../election/decision.ts';
 import type { Priority } from '../election/model.ts';
 import type { CandidateState, Standing } from '../election/view.ts';
 
-/** The coordinator's next step for these reasons. If a Lease keeps one of them, probably no coordinator is running. */
+/** The coordinator's next step for each of these reasons. If such a reason lasts, probably no coordinator is running. */
 const nextSteps = {
   LeaseMissing: 'create it',
   LeaseExpired: 'give it to a new holder',
@@ -136,7 +136,7 @@ export function describeLoss(lostBy: string): string {
   return lossTexts[lostBy] ?? lostBy;
 }
 
-/** Returns the time at which a priority ends, in RFC 3339 to the second; undefined if the priority does not end. */
+/** Returns the time at which a priority ends, in RFC 3339 with whole seconds; undefined if the priority does not end. */
 export function endOf({ end }: Priority): string | undefined {
   return end && formatMicroTime(end.at).replace(/\.\d+Z$/, 'Z');
 }
@@ -146,7 +146,7 @@ export function describePriority(value: number, until: string | undefined): stri
   return until === undefined ? String(value) : `${value} until ${until}`;
 }
 
-/** Returns the priorities other than the default, highest first, each with the number of its candidates. */
+/** Returns the priorities that are not 0 or have an end, highest first, each with the number of its candidates. */
 export function countPriorities(standings: readonly Standing[]) {
   const set = standings
     .map(({ candidate: { priority } }) => ({ value: priority.value, until: endOf(priority) }))

@@ -37,7 +37,7 @@ export interface IncomingAnswer extends Pick<IncomingMessage, 'headers'> {
  * so they do not close a connection just when the client sends a request on it.
  */
 export const KEEP_ALIVE_MS = 55_000;
-/** Idle time in ms before the first TCP keep-alive probe. Without probes, load balancers forget idle connections. */
+/** Idle time in ms before the first TCP keep-alive probe. Without probes, load balancers may drop an idle watch. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
 /** Maximum bytes that the client reads of an error answer, to limit memory. Error messages are shorter. */
@@ -57,7 +57,7 @@ export class Channel {
     this.#endpoint = endpoint;
   }
 
-  /** Resolves to an answer with any status, even an error. Rejects if a failure or `signal` ends the request first. */
+  /** Resolves to an answer with any status, even an error. Rejects if a failure or `signal` comes before the answer. */
   send({ method, path, headers, body, tls, signal }: OutgoingRequest): Promise<IncomingAnswer> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
@@ -77,7 +77,7 @@ export class Channel {
       call.on('response', (answer) => {
         resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: uncompressed(answer) });
       });
-      // After the head of the answer, reject() has no effect. An incomplete body then has its own error.
+      // After the head of the answer has arrived, reject() has no effect. The stream of the body has its own errors.
       call.on('error', reject);
       call.end(body);
     });
@@ -116,8 +116,8 @@ function connectionsTo({ server, proxyUrl }: Endpoint, tls: ConnectionOptions) {
     timeout: KEEP_ALIVE_MS,
   };
   const agent = url.protocol === 'https:' ? new HttpsAgent({ ...settings, ...tls }) : new HttpAgent(settings);
-  // The agent keeps idle connections under this name. Use a short one: Node would build a name from the CA and the
-  // certificate for each request.
+  // The agent keeps idle connections under this name. Use a short name: by default, Node builds a long name from the CA
+  // and the certificate for each request.
   agent.getName = () => server;
   return {
     tls,

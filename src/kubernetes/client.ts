@@ -38,9 +38,9 @@ export interface ApiRequest {
    */
   readonly takeItems?: TakeItems;
   /**
-   * If true, the request gives way to other requests. If it would have to wait in the queue, the call rejects at once,
-   * without a call of `observe`. If another request has to wait, the client may abort this one. Both errors have the
-   * code `ABORTED`. Has no effect on streams and on calls with `takeItems`.
+   * If true, this request gives way to other requests. If this request would have to wait in the queue, its call rejects
+   * at once, without a call of `observe`. If another request has to wait, the client may abort this request. Both errors
+   * have the code `ABORTED`. Has no effect on streams and on calls with `takeItems`.
    */
   readonly isBackground?: boolean;
 }
@@ -109,7 +109,7 @@ export function createClient(options: ClientOptions): KubernetesClient {
   return new HttpClient(options);
 }
 
-/** The steps of one call. The call is aborted if they are not complete at the deadline. */
+/** The steps of one call. `deadline` aborts the call if these steps take too long. */
 type Run<T> = (deadline: Deadline) => Promise<{ status: number; result: T }>;
 
 class HttpClient implements KubernetesClient {

@@ -77,7 +77,7 @@ async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Prom
   try {
     await started.run(own, () => kubeConfig.applyToHTTPSOptions(options));
   } catch (error) {
-    // A file of the configuration, for example the CA, cannot be read. This is not the plugin's failure.
+    // An error of `open` means that a file of the configuration, such as the CA, cannot be read. The plugin did not fail.
     const isAboutFile = error instanceof Error && 'syscall' in error && error.syscall === 'open';
     if (plugin === undefined || isAboutFile) throw error;
     throw pluginFailure(plugin, error, endingOf(own.process));

@@ -80,7 +80,7 @@ async function readPage(
     const problem = 'the answer is not a list with a resourceVersion';
     throw connectionError({ method: 'GET', path }, 'MALFORMED_ANSWER', problem);
   }
-  // A client that ignores `takeItems` leaves the items in its answer.
+  // A client that ignores `takeItems` leaves the items in its answer, so pass them on here.
   if (items.length > 0) await takeItems(items);
   return { resourceVersion, token: metadataText(list, 'continue') };
 }
@@ -108,7 +108,7 @@ export type WatchEnd = 'closed' | 'stalled' | 'aborted';
  * of up to twice this value, so that not all watches end together.
  */
 const MIN_TIMEOUT_SECONDS = 300;
-/** Deadline in ms for the server to accept a watch. After a start, servers up to 1.30 fill their cache first. */
+/** Deadline in ms for the server to accept a watch. Just after a start, servers up to 1.30 must fill their cache first. */
 const OPEN_DEADLINE_MS = 30_000;
 /**
  * Maximum bytes of a line in a watch. By default, etcd accepts objects of up to 1.5 MiB, so a line that is ten times

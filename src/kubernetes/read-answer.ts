@@ -109,7 +109,7 @@ export class ListSplitter {
     return Buffer.concat(this.#rest).toString('utf8');
   }
 
-  /** Returns the finished items: the beginning that earlier chunks contained, followed by `end`. */
+  /** Returns the finished items: `#partial`, from earlier chunks, followed by `end`. Empties `#partial`. */
   #complete(end: Buffer): string {
     const whole = Buffer.concat([...this.#partial, end]).toString('utf8');
     this.#partial = [];

@@ -27,7 +27,7 @@ export interface ReflectorErrorContext {
   readonly retryInMs?: number;
 }
 
-/** The beginning or the end of a list or a watch. A list that fails has no `listed`. */
+/** The beginning or the end of a list or a watch. After a failed list, there is no `listed`. */
 export type ReflectorObservation =
   | { readonly type: 'listing' }
   | { readonly type: 'listed'; readonly objects: number; readonly pages: number; readonly durationMs: number }
@@ -43,7 +43,7 @@ export interface ReflectorOptions<T> {
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
   /**
    * Converts an object from the server. `previous` is the object that the store has under the same namespace and name;
-   * undefined if the store has none. If `decode` throws, the reflector skips the state. DELETED still removes the object.
+   * undefined if the store has none. If `decode` throws, the store keeps `previous`. A DELETED event removes the object.
    */
   readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;
@@ -80,7 +80,7 @@ const UNWATCHED_MS = 10_000;
 /**
  * When a watch fails because the server no longer has its resourceVersion, the reflector lists at once, unless an
  * earlier watch failed for this reason less than this long ago, in ms. The value is twice the maximum backoff. So if
- * all watches fail for this reason, the reflector still waits between lists that take less than 10 s.
+ * all watches fail for this reason, the reflector waits before each further list, unless lists take 10 s or more.
  */
 const GONE_AGAIN_MS = 20_000;
 
@@ -89,7 +89,7 @@ interface Place {
   /** The newest resourceVersion from the list, an event or a bookmark. */
   resourceVersion: string;
   readonly listedAt: Instant;
-  /** True once the first watch from this list has begun. {@link assertNotRestored} runs before each later watch. */
+  /** True after the first attempt to watch from this list. {@link assertNotRestored} runs before each later attempt. */
   isResumed: boolean;
   /** Number of `refused` failures ({@link decideRecovery}) since the list, or since the last event or bookmark. */
   refusals: number;
@@ -158,7 +158,7 @@ export class Reflector<T> {
     await this.#running;
   }
 
-  /** Lists again: the store may be wrong. Does nothing if a list is due, or began within {@link RELIST_INTERVAL_MS}. */
+  /** Lists again: the store may be wrong. Does nothing if a list runs, is due, or began within {@link RELIST_INTERVAL_MS}. */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
     this.#place = undefined;
@@ -194,8 +194,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Records that the server no longer has the resourceVersion of the watch. Returns true if this did not happen in the
-   * last {@link GONE_AGAIN_MS}. The reflector then lists at once, because one such failure is normal after an outage.
+   * Records that the server no longer has the resourceVersion of the watch. Returns true for the first such failure in
+   * {@link GONE_AGAIN_MS}. The reflector then lists at once, because one such failure is normal after an outage.
    */
   #isFirstGone(): boolean {
     const now = this.#options.clock.now();
@@ -205,7 +205,7 @@ export class Reflector<T> {
   }
 
   /**
-   * Returns true if no watch was open for {@link UNWATCHED_MS}, and no list began after the end of the last watch.
+   * Returns true if the last watch ended at least {@link UNWATCHED_MS} ago, and no list has begun since that end.
    * Without the second condition, the reflector would list again and again while all watches fail.
    */
   #isUnwatchedTooLong({ listedAt }: Place): boolean {

@@ -10,7 +10,7 @@ const LARGEST = 2 ** 31 - 1;
 /** States in which a candidate can lead, now or after it answers a ping. Excludes held back candidates (rule 3). */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle']);
 
-/** Returns a priority above those of all other candidates, at least 1; undefined if no higher int32 exists. */
+/** Returns a priority of at least 1, above the priorities of all other candidates; undefined if no higher int32 exists. */
 export function priorityAbove({ candidates }: ElectionInput, name: string): number | undefined {
   const others = candidates
     .filter(({ candidate }) => candidate.name !== name)
@@ -19,7 +19,7 @@ export function priorityAbove({ candidates }: ElectionInput, name: string): numb
   return highest === LARGEST ? undefined : highest + 1;
 }
 
-/** Returns the valid holder if it has renewed since acquireTime (rule 12), or if the Lease has no acquireTime. */
+/** Returns the valid holder; undefined if there is none, or if renewTime equals acquireTime: an unrenewed grant (rule 12). */
 export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   const { lease } = input;
   const tenure = surveyTenure(input, now.monotonic);
@@ -51,7 +51,11 @@ export function obstacleTo(
   if (!standing.isHolder && !MAY_LEAD.has(standing.state)) return `it ${stateTexts[standing.state]}`;
   const general = obstacleIn(outlook);
   if (general !== undefined) return general;
-  return outlook.kind === 'leader' && outlook.leader.name === name ? undefined : describeLoss('NotElectable');
+  if (outlook.kind !== 'leader') return describeLoss('NotElectable');
+  const { leader, strategy } = outlook;
+  if (leader.name === name) return undefined;
+  const isElectable = strategies.get(strategy)?.isElectable(standing.candidate);
+  return isElectable ? `${leader.name} comes before it` : describeLoss('NotElectable');
 }
 
 /** Returns why a drain cannot move the lead; undefined if a candidate that is not in `drained` may take over. */

@@ -103,8 +103,8 @@ function declaredFields(
 
 /**
  * Returns the patch of the priority annotation. The patch is empty if `drain` or `transfer` has set the priority.
- * Otherwise, the patch sets a `priority` other than 0. With `priority` 0, the patch removes the annotation if only
- * participants have set the priority, and is empty if not.
+ * Otherwise, if `priority` is not 0, the patch sets the annotation. If `priority` is 0, the patch removes an annotation
+ * that only participants have set, and keeps any other.
  */
 function priorityAnnotation(priority: number, adopted: KubernetesObject | undefined): RequestBody {
   if (adopted && annotationsOf(adopted)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};

@@ -149,8 +149,8 @@ export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: Lease
 
 /**
  * Returns whether the Lease looks like an unrenewed grant: acquireTime equals renewTime. Most grants set both to the
- * same time, and a renewal then changes only renewTime. Exceptions: a grant of the built-in coordinator sets no
- * acquireTime, and a grant of a reserved Lease sets an earlier one (rule 8).
+ * same time, and a renewal then changes renewTime, but not acquireTime. Exceptions: a grant of the built-in coordinator
+ * sets no acquireTime, and a grant of a reserved Lease sets an acquireTime before renewTime (rule 8).
  */
 export function isUnrenewedGrant(lease: Lease | undefined): boolean {
   return lease?.acquireTime !== undefined && lease.acquireTime === lease.renewTime;

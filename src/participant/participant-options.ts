@@ -87,7 +87,7 @@ export interface ParticipateOptions {
   readonly resumeDelayMs?: number;
   /** Called with the first state, and with each new state. */
   readonly onObserved?: (state: ParticipantState) => void;
-  /** The source of time; default: the system clock. Tests give their own. */
+  /** The source of time; default: the system clock. Tests give their own clock. */
   readonly clock?: Clock;
 }
 

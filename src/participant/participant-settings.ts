@@ -15,7 +15,7 @@ export interface Surroundings {
 export function participantSettings(options: ParticipateOptions, surroundings: Surroundings) {
   const { lease: leaseName, namespace = '', binaryVersion, emulationVersion = binaryVersion, pod } = options;
   const { strategy = 'OldestEmulationVersion', labels = {}, priority = 0 } = options;
-  // The values of Kubernetes' own components. client-go has no defaults.
+  // These defaults are the values of Kubernetes' own components. client-go has no defaults.
   const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options;
   const name = options.identity ?? defaultIdentity(pod, surroundings);
   const description: CandidateDescription = {

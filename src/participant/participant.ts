@@ -60,7 +60,7 @@ export class Participant {
   readonly #candidate: Candidate;
   readonly #elector: Elector;
   #isStanding = true;
-  /** Whether the callback still runs `leaseDurationMs` after the last renewal. The LeaseCandidate is then withdrawn. */
+  /** Whether the callback still runs `leaseDurationMs` after the last renewal. The participant then deletes its candidate. */
   #isOverrun = false;
   readonly #stopping = new AbortController();
   #lastState: ParticipantState | undefined;
@@ -146,7 +146,7 @@ export class Participant {
     this.#report();
   }
 
-  /** Stops taking part. Settles when the promise of {@link Participant.run} settles; at once if it was never called. */
+  /** Stops taking part. Settles when the promise of {@link Participant.run} settles; at once if `run` was never called. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;

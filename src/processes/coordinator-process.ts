@@ -25,7 +25,7 @@ const REFUSAL_TIMEOUT_MS = 5000;
 
 /**
  * Runs the coordinator with logs, metrics and health checks until a signal stops it.
- * @throws {Error} if there is no cluster, the namespace of the lock is refused, or the metrics address cannot be used.
+ * @throws {Error} if the kubeconfig or service account, the lock namespace or the address `listen` cannot be used.
  */
 export async function runCoordinator(settings: RunSettings, host: Host): Promise<void> {
   const { clock, env } = host;

@@ -34,8 +34,8 @@ export const allNamespacesRow = inGroup('Cluster:', {
 });
 
 /**
- * Settings of the commands that decide by the coordinator's rules, without the coordinator. Users must give the same
- * durations as the coordinator uses, otherwise these commands may decide differently.
+ * Settings of the commands that compute decisions by the coordinator's rules. Users must give the same durations as
+ * the coordinator uses, otherwise these commands may compute different decisions.
  */
 export const inspectionRows = {
   ...clusterRows,

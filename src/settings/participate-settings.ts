@@ -73,8 +73,8 @@ const settings = {
       description: 'name of the candidate and of the holder; must be unique among running programs',
       defaultNote: "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
     }),
-    // The default is the lowest release version above 0.0.0. It is also the default of emulationVersion, where
-    // kube-apiserver rejects 0.0.0 if the strategy is OldestEmulationVersion.
+    // The default is above 0.0.0, because emulationVersion defaults to binaryVersion: kube-apiserver rejects the
+    // emulationVersion 0.0.0 if the strategy is OldestEmulationVersion.
     binaryVersion: option('binary-version', version, {
       description: "the program's version",
       default: '0.0.1',
@@ -173,7 +173,7 @@ export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number
   return { wrapperMs, guardMs: wrapperMs + GUARD_DELAY_MS };
 }
 
-/** Interval for extensions of the guard's deadline, in ms: the guard must learn of a late renewal before `guardMs`. */
+/** Interval of extensions of the guard's deadline, in ms. Even a renewal at the renew deadline extends it in time. */
 export function guardIntervalMs(leaseDurationMs: number, renewDeadlineMs: number): number {
   return Math.min(leaseDurationMs / 3, (killTimes(leaseDurationMs).guardMs - renewDeadlineMs) / 2);
 }

@@ -40,7 +40,7 @@ export interface SettingsTable<S> {
   readonly envPrefix: string;
   /** The settings. The help shows them by group, and in this order within each group. */
   readonly settings: { readonly [K in keyof S]: Setting<S[K]> };
-  /** Checks settings that are valid by themselves: for contradictions between them, and for missing settings. */
+  /** Finds contradictions between settings that are valid by themselves. Also finds missing settings. */
   readonly contradictionsIn: (settings: S) => Contradictions;
 }
 

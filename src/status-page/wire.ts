@@ -18,11 +18,11 @@ export interface Messages {
   readonly complete: { readonly leases: number };
   /** Sent at the start, and after 10 s without another message. `now` is the current time of the replica. */
   readonly beat: { readonly now: number };
-  /** The only message of a stream that the replica refuses, for example because too many pages are open. */
+  /** The only message of a refused stream. The replica refuses a stream if too many pages are open, for example. */
   readonly refused: { readonly why: string };
 }
 
-/** The first message of a stream that is not refused. Describes the replica, and explains values in later messages. */
+/** The first message of an accepted stream. Describes the replica, and explains values in later messages. */
 export interface HelloMessage {
   readonly version: string;
   /** When this replica started. The replica does not know earlier elections. */
@@ -55,7 +55,7 @@ export interface StateMessage {
 /** Summarises a Lease, a candidate or an election. Each tone has its own colour and, in the grid, its own shape. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
-/** The state of a Lease. Contains times, not ages: ages change constantly, and the replica sends each changed entry. */
+/** The state of a Lease. Contains times, not ages, so that entries rarely change. Only `waitingFor` may count seconds. */
 export interface LeaseEntry
   extends Pick<LeaseStatus, 'holder' | 'isHeld' | 'preferredHolder' | 'strategy' | 'reason'> {
   readonly key: string;
@@ -109,7 +109,7 @@ export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
   return Number(clock.wallTime() / 1000n);
 }
 
-/** Maximum number of characters in a small message. Long texts in a larger message are always shortened. */
+/** Maximum number of characters in a small message. {@link pageJson} shortens long texts in every larger message. */
 const MAX_SMALL_CHARACTERS = 4 * 1024;
 
 /**

@@ -59,7 +59,7 @@ export async function within(
   }
 }
 
-/** A pause in repeated work. `interrupt` ends the pause; if no pause is running, it skips the next one. */
+/** A pause in repeated work. `interrupt` ends the pause, or skips the next pause if none is running. */
 export class InterruptibleSleep {
   readonly #clock: Clock;
   #interruption = Promise.withResolvers<void>();

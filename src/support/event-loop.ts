@@ -6,7 +6,7 @@ export type Steps<T> = Generator<'rest' | undefined, T, void>;
 /** A slice of work ends at the first `yield` after this time, in ms, or at an earlier `yield 'rest'`. */
 const SLICE_MS = 5;
 
-/** Runs long work in slices, to keep the event loop responsive. First slices run at once, later slices one per turn. */
+/** Runs long work in slices, so that other work can run in between. Each slice after the first waits for a `turn`. */
 export class Slices {
   readonly #clock: Clock;
   readonly #waiting: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** A parsed JSON object. Its fields are unknown, so check each field before use. */
+/** A parsed JSON object. The types of its fields are unknown, so check each field before use. */
 export interface JsonObject {
   readonly [field: string]: unknown;
 }

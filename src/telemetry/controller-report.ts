@@ -118,7 +118,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
   return (event) => (reporters[event.type] as ObserveController)(event);
 }
 
-/** Returns a function that logs failed writes of Events, but consecutive failures of one kind at most once a minute. */
+/** Returns a function that logs failed writes of Events: consecutive failures of one kind at most once a minute. */
 export function createEventFailureReport({ logger, now }: Pick<ReportParts, 'logger' | 'now'>) {
   const isNew = createThrottle(now);
   return (error: unknown): void => {

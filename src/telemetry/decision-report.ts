@@ -157,7 +157,7 @@ export function createDecisionReport(parts: ReportParts) {
       planned.delete(key);
       timer.forgotten(key);
     },
-    /** Drops the measurements of elections in progress. Call this when this process no longer holds the lock. */
+    /** Drops the measurements of elections in progress. Call this when this replica is no longer active. */
     lockLost: timer.lockLost,
   };
 }

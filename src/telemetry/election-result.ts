@@ -83,7 +83,7 @@ export function createElectionTimer() {
         courses.set(key, { rest: { at, isFruitless }, neededSince: undefined, decidedAt: at });
       }
     },
-    /** Returns the durations if a grant or preference ends an election that is not forgotten; otherwise undefined. */
+    /** Returns the durations of the election that a grant or preference ends; otherwise, or after `lockLost`, undefined. */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant) {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
@@ -94,8 +94,8 @@ export function createElectionTimer() {
         /** Time from the moment when an election was needed and possible until the decision. */
         needToDecisionMs: decidedAt - neededSince,
         /**
-         * Time from the expiry of the Lease until the grant; undefined unless the reason is `LeaseExpired`. If no
-         * candidate could be elected at the expiry, the time starts when a candidate can be elected.
+         * Time from the expiry of the Lease until the grant; only for the reason `LeaseExpired`. If an earlier decision
+         * found no candidate that could be elected, the time starts when a candidate can be elected.
          */
         expiryToHolderMs:
           expiredAt === undefined ? undefined : at - Math.max(expiredAt, rest ? neededSince : expiredAt),
@@ -112,8 +112,8 @@ export function createElectionTimer() {
 }
 
 /**
- * Returns the time since which an election has been needed and possible. Returns `at` if an election was not possible
- * before, or if there was no earlier decision.
+ * Returns the time since which an election has been needed and possible. Returns `at` if `rest` is missing or
+ * fruitless, and for a held Lease.
  */
 function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
@@ -159,7 +159,7 @@ export class TroubleWatch {
    */
   decided(key: string, { reason, outcome, conflict = '' }: Decision) {
     if (electionSteps.has(reason)) return {};
-    // Check `reason`, too: in a known conflict, `outcome` has a strategy if the candidates that are alive now agree.
+    // Check `reason`, too: `outcome` has a strategy if the live candidates agree, even if a conflict with others continues.
     const isConflict = reason === 'StrategyConflict';
     if (isConflict) this.#conflicting.add(key);
     const isResolved = !isConflict && 'strategy' in outcome && this.#conflicting.delete(key);

@@ -17,8 +17,8 @@ interface EventRecorderParts {
   readonly host: string;
   readonly onEnd: (result: EventResult) => void;
   /**
-   * Called for each failed write, unless `stop` has aborted the write or the namespace is deleted. The write is not
-   * retried.
+   * Called for each failed write, unless `stop` has aborted the write, or the namespace is terminating or gone. The
+   * recorder does not retry the write.
    */
   readonly onFailure: (error: unknown) => void;
 }

@@ -10,7 +10,7 @@ export interface ScrapeSources {
     readonly depth: number;
     readonly room: Pick<RequestRoom, 'limit' | 'inFlight' | 'waiting'>;
   };
-  /** Surveys the Leases. `known` is the redundancy that the last survey returned. */
+  /** Surveys the Leases. `known`: the `redundancy` that the last survey returned. */
   readonly survey?: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>;
   /** Returns when the longest-silent watch last received data; undefined without watches, or if one has no data yet. */
   readonly lastHeard?: (resource: WatchedResource) => Instant | undefined;

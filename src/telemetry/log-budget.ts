@@ -10,8 +10,8 @@ type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => v
 const RATE = { burst: 20, perSecond: 1 };
 
 /**
- * A namespace is quiet for a message if no line with both was written during this time, in milliseconds. A line of a
- * quiet namespace may also use a second budget.
+ * A namespace is quiet for a message if no line with this message and namespace was written for this time, in ms. A
+ * line of a quiet namespace may also use a second budget.
  */
 const QUIET_NAMESPACE_MS = 60_000;
 /** Maximum number of pairs of message and namespace that are remembered. Limits the memory. */

@@ -63,6 +63,11 @@ describe('a candidate that a Lease is to be transferred to', () => {
       want: 'a version is missing or cannot be read',
     },
     {
+      name: 'has a lower priority than another, for example by another transfer',
+      candidates: [a.priority(2), b],
+      want: 'a comes before it',
+    },
+    {
       name: 'is in a conflict',
       candidates: [a.versions('1.36.0'), b.wants('x.io/y')],
       want: 'the candidates disagree on the strategy, OldestEmulationVersion and x.io/y',

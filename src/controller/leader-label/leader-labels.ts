@@ -51,7 +51,7 @@ interface LeaderLabelsParts {
 
 /** The known leader labels for a Lease, and the backoff of their writes. */
 interface Entry extends KnownLabels {
-  /** The uid of a Pod that does not exist, according to the server: the Pod of the leader or of a former leader. */
+  /** The uid of a leader's Pod that, according to the server, does not exist. No label is added to this Pod again. */
   readonly missing?: string | undefined;
   /** Number of consecutive failed updates of the labels. Determines the backoff. */
   readonly failures: number;
@@ -98,7 +98,7 @@ export class LeaderLabels {
   setActive(isActive: boolean): void {
     this.#isActive = isActive;
     this.#isSwept = false;
-    // Work in flight may still write outdated entries to the former map.
+    // Use a new map: work in flight may still write outdated entries to the former map.
     this.#entries = new Map();
     if (isActive) this.#add(SWEEP);
   }

@@ -30,13 +30,13 @@ export interface LabelWrite {
   readonly pod: PodReference;
 }
 
-/** Returns the leader of a Lease; undefined without a valid holder, or if this holder has certainly not renewed it. */
+/** Returns the leader of a Lease; undefined without a valid holder, or if this holder has certainly not renewed the Lease. */
 export function leadershipOf(input: ElectionInput, at: Instant): Leadership | undefined {
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
   const { acquireTime, renewTime } = tenure.lease;
-  // Equal times: the Lease has not been renewed since it was granted, or since a plain elector acquired it. For such a
-  // grant, `isProvisional` is false while a former holder may still lead, for example after our restart.
+  // Equal times: no renewal since the grant, or since a plain elector acquired the Lease. `isProvisional` does not cover
+  // every such grant: it is false while a former holder may still lead, for example after our restart.
   if (acquireTime !== undefined && acquireTime === renewTime) return undefined;
   const candidate = input.candidates.find(({ candidate: { name } }) => name === tenure.holder);
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };

@@ -58,11 +58,11 @@ export class CoordinatorLock {
   /** We do not act before this time: a former holder may still act. A later claim never makes the time earlier. */
   #actFrom: Instant = Number.NEGATIVE_INFINITY;
   /**
-   * The value of `#actFrom` before a claim that got a conflict. `#observe` restores it if the Lease does not name us:
-   * then the claim is not in effect, and its wait is not needed.
+   * The value of `#actFrom` before a claim that got a conflict. `#observe` restores this value if the Lease does not
+   * name us, because the claim then has no effect, and needs no wait.
    */
   #actFromIfRefused: Instant | undefined;
-  /** Set when the watch shows another holder, or none, during our write. The answer to the write may be outdated. */
+  /** Set if the watch shows another holder, or no holder, during our write. We then ignore the answer: it may be outdated. */
   #contested = false;
   #unableSince: Instant | undefined;
   /** A write that began while we were active may be in flight until this time. */
@@ -94,9 +94,9 @@ export class CoordinatorLock {
     return { key: leaseKey(namespace, name), holder, renewTime: renewedAt };
   }
 
-  /** Whether a write may begin now. If so, assumes that one begins, and releases the lock only after its deadline. */
+  /** Whether a write may begin now. If so, assumes that a write begins: until its deadline, only `stop` gives up the lock. */
   isActive(): boolean {
-    // Refresh the state now, because the timer may be late: `onChange` must be called before this returns false.
+    // Refresh the state now, because the timer may be late: call `onChange` before `isActive` returns false.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
     if (this.#state.kind !== 'active') return false;
     this.#writesEndBy = this.#options.clock.now() + LONGEST_WRITE_MS;
@@ -208,7 +208,7 @@ export class CoordinatorLock {
 
   /**
    * Stops acting, and releases the lock. While a write may still be in flight, leaves the release to a later attempt.
-   * Returns the time of that attempt; Infinity if the usual retry period is enough.
+   * Returns the time of that attempt; Infinity after the release.
    */
   async #letGo(): Promise<Instant> {
     const { clock, onEvent } = this.#options;
@@ -271,7 +271,7 @@ export class CoordinatorLock {
       if (this.#isRenewed()) this.#reportLoss(record?.holder ?? '');
       this.#renewedAt = undefined;
     } else if (observation.formerHolderUntil !== undefined && observation.formerHolderUntil > this.#actFrom) {
-      // A restored backup may show us as the holder from an earlier term. A later holder may still act.
+      // A restored backup may name us, because we held the lock earlier. A later holder may still act.
       this.#actFrom = observation.formerHolderUntil;
       this.#refreshState();
     }

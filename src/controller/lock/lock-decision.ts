@@ -10,10 +10,10 @@ export interface LockObservation {
   readonly seenAt: Instant;
   /**
    * Until this time, a former holder may still act. Set if the Lease was deleted, emptied without a sure release, taken
-   * by a foreign holder before it expired, or restored from a backup (rule 10).
+   * by a foreign holder before the Lease expired, or restored from a backup (rule 10).
    */
   readonly formerHolderUntil?: Instant;
-  /** Until this time, a foreign former holder may release the lock of another holder by mistake, as client-go can. */
+  /** Until this time, a foreign former holder may release another holder's lock by mistake, as client-go's elector can. */
   readonly doubtedUntil?: Instant;
 }
 
@@ -45,7 +45,7 @@ export function observeLock(
     ...(formerHolderUntil > now && { formerHolderUntil }),
   };
   const isTaken = record !== undefined && (record.holder !== '' || isHoldersRelease(record, previous));
-  // New holders only increase leaseTransitions. A smaller number shows that the Lease was created again, or that the
+  // Holders never decrease leaseTransitions. A smaller number shows that the Lease was created again, or that the
   // storage was restored from a backup.
   if (isTaken && !(former && record.leaseTransitions < former.leaseTransitions)) {
     if (!isTakenEarly(previous, record, now)) return seen;

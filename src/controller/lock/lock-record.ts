@@ -33,7 +33,7 @@ export interface LockRecord {
   readonly isWrittenByOurs?: boolean | undefined;
 }
 
-/** Our last known write of the lock. A watch of all Leases shows it after the former coordinator's writes to Leases. */
+/** Our last known write of the lock. A watch of all Leases shows this write after all writes of the former coordinator. */
 export interface OwnLock {
   readonly key: LeaseKey;
   readonly holder: string;

@@ -17,7 +17,7 @@ export type LockEvent =
    * before we claim the lock by force; undefined if the new holder is not foreign, or without `takeOver`.
    */
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
-  /** We stop acting, because we cannot coordinate. If this is still so when our writes end, we release the lock. */
+  /** We stop acting, because we cannot coordinate. If we still cannot coordinate when our writes end, we release the lock. */
   | { readonly kind: 'letGo' }
   /** A request for the lock failed. A single conflict is normal, repeated conflicts are not. */
   | { readonly kind: 'callFailed'; readonly call: LockCall; readonly error: unknown };
@@ -28,7 +28,7 @@ export interface CoordinatorLockOptions {
   readonly identity: string;
   /** Whether to take the lock by force from a foreign holder, such as the controller built into kube-apiserver. */
   readonly takeOver: boolean;
-  /** While false, we do not claim the lock. After RENEW_DEADLINE_MS of false, we release it, but not while settling. */
+  /** While false, we do not claim the lock. If false for RENEW_DEADLINE_MS, we release the lock, but not while settling. */
   readonly canCoordinate?: () => boolean;
   /** Called when the kind, holder or activeAt of the state changes. Must not throw. */
   readonly onChange?: (state: LockState) => void;

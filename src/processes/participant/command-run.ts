@@ -19,7 +19,7 @@ interface CommandRunParts {
 /** Signals that also end the wrapper. The wrapper forwards these and other signals to the command. */
 const ENDING_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
-/** Maximum time in ms for which processes of the group may outlive the command. Then the wrapper kills them. */
+/** Maximum time in ms that processes of the group may outlive the command. After this time, the wrapper kills them. */
 const CLEANUP_GRACE_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
@@ -29,7 +29,7 @@ export class CommandRun {
   readonly #stopping = new AbortController();
   /** Aborts when this process should stop taking part in the election. */
   readonly stopping: AbortSignal = this.#stopping.signal;
-  /** The exit code, if the command could not start, ended by itself, or ended while this process stops; otherwise 0. */
+  /** Exit code of the command if it could not start, ended by itself, or ended while this process stops; otherwise 0. */
   exitCode = 0;
   /** True if this process ends as soon as no command runs. */
   #isStopping = false;
@@ -41,7 +41,7 @@ export class CommandRun {
   }
 
   /**
-   * Forwards a signal of this process to the command. SIGTERM and SIGINT also end this process: after the command has
+   * Forwards a received signal to the command. SIGTERM and SIGINT also end this process: after the command has
    * ended, or at once if no command runs.
    */
   signal(signal: NodeJS.Signals): void {
@@ -161,7 +161,7 @@ const NOT_EXECUTABLE = 126;
 function endOf(child: ChildProcess, file: string): Promise<CommandEnd> {
   return new Promise((resolve) => {
     child.on('error', (error) => {
-      // Without a pid, the command did not start. A later error only means that a signal was not delivered: ignore it.
+      // Without a pid, the command did not start. With a pid, only a signal was not delivered: ignore the error.
       if (child.pid === undefined) resolve(notStarted(file, error));
     });
     child.once('exit', (code, signal) =>

@@ -61,8 +61,8 @@ export class LeadConnections {
   /** The program that leads in this term, or has led. Set until that program closes its connection. */
   #leader: Program | undefined;
   /**
-   * When the last check for pauses ran, or when the checks began. Infinity before that, so that no check counts as
-   * late.
+   * When the last check for pauses ran; until the first check, when `watchPauses` was called. Infinity before that
+   * call, so that no check counts as late.
    */
   #checkedAt: Instant = Number.POSITIVE_INFINITY;
   #wasPaused = false;

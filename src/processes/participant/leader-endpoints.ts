@@ -47,7 +47,7 @@ export class Leadership {
 
   /**
    * Lets the program lead for one term. When the term is over, waits until the program has stopped leading. Without
-   * connections, waits at most until all promises have expired, or until another candidate can lead.
+   * connections, stops waiting when all promises have expired, or when another candidate can lead.
    */
   readonly lead = async (term: Term): Promise<void> => {
     this.#term = term;
@@ -196,7 +196,7 @@ function refusalOf(request: IncomingMessage, { effect }: Endpoint, isLocal: bool
   if (effect === undefined)
     return isReading(request) ? undefined : { status: 405, body: 'only GET and HEAD\n' };
   if (method !== effect) return { status: 405, body: `only ${effect}\n` };
-  // Browsers send Origin with each POST, and Sec-Fetch-Site to localhost. Other programs usually send neither.
+  // Browsers send Origin with POST, and Sec-Fetch-Site with each request to localhost. Other programs usually send neither.
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined)
     return { status: 403, body: 'not for browsers\n' };
   if (!isLocal) return { status: 403, body: 'only for programs of the same pod: ask at 127.0.0.1\n' };

@@ -18,10 +18,10 @@ const SIGNALS: readonly NodeJS.Signals[] = [
 ];
 
 /**
- * Takes part in the election of a Lease. With a command, this process is a wrapper that runs the command while this
+ * Takes part in the election of a Lease. With a command, this process is a wrapper that runs the command while its
  * candidate leads. Without a command, it is a sidecar. At the end, tries to release the Lease, if this process
  * holds it, and to delete the LeaseCandidate. Resolves to the exit code.
- * @throws {Error} if there is no cluster, or if the name of the Lease or a setting cannot be used.
+ * @throws {Error} if the kubeconfig or service account, the name of the Lease or a setting cannot be used.
  */
 export async function runParticipant(
   lease: string,

@@ -16,7 +16,7 @@ export interface Participation extends ParticipantOptions {
 
 /**
  * Builds the options of a participant from the settings and the environment.
- * @throws {Error} if there is no cluster, or if its configuration cannot be used.
+ * @throws {Error} if there is no usable kubeconfig or service account.
  */
 export function participationOf(
   lease: string,

@@ -88,7 +88,7 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
 /**
  * The shell script of the guard. Each line of its input contains the seconds until the next deadline, or `end`. The
  * script kills the process group at the deadline, or when its input is closed. Without the command `timeout` (part of
- * coreutils and BusyBox), it ignores the deadlines. The script waits for the processes that it starts, because process
+ * coreutils and BusyBox), the script ignores deadlines. It waits for the processes that it starts, because process
  * 1 of a container may never reap them.
  */
 const GUARD_SCRIPT = `group=$1 seconds=$2

@@ -4,7 +4,7 @@
  * @typedef {{ [E in Exclude<keyof Messages, 'refused'>]: (message: Messages[E]) => void }} Handlers
  */
 
-/** The connection counts as lost after this time without a message, in ms. The server sends at least one every 10 s. */
+/** After this time without a message, in ms, the connection is lost. The server sends a message at least every 10 s. */
 const LONGEST_SILENCE_MS = 25_000;
 const LOOK_MS = 1000;
 
@@ -17,12 +17,12 @@ const LOOK_MS = 1000;
 export function connect(handlers, onChange) {
   /** @type {EventSource | undefined} */
   let source;
-  /** When the last message arrived; initially when `connect` was called. A refusal does not count. */
+  /** When the last message except `refused` arrived; before the first message, when `connect` was called. */
   let heardAt = Date.now();
-  /** When the last message arrived, or when `open` was last called, whichever is later. */
+  /** `heardAt`, or the time at which `open` was last called, whichever is later. */
   let silentSince = heardAt;
   let isLost = false;
-  /** Why the server last refused a connection; empty before the first refusal and after any other message. */
+  /** Why the server last refused a connection; empty at first, and after any message except `refused`. */
   let why = '';
 
   function open() {

@@ -192,11 +192,11 @@ function renderConnection(now) {
   };
   const replica = state && words ? `${replicas[state.replica]} · ${words.version}` : '';
   setText(find('replica'), replica);
-  // Convert the time to the replica's clock, which all times on the page use.
+  // Convert `since` to the replica's clock, which all times on the page use.
   const told =
     connection.kind === 'lost' ? { ...connection, since: connection.since + clockOffsetMs } : connection;
   const notices = noticesFor(told, state, words, now);
-  // Skip unchanged notices: a screen reader announces each new notice.
+  // Do not replace unchanged notices: a screen reader would announce them again.
   if (JSON.stringify(notices) === shownNotices) return;
   shownNotices = JSON.stringify(notices);
   const elements = notices.map(({ tone, title, text }) =>
