@@ -137,11 +137,16 @@ async function renew(seat: Seat): Promise<void> {
 async function writeLease(seat: Seat, spec: Lease['spec']): Promise<boolean> {
   const path = leasePath({ namespace, name: seat.object.metadata.name });
   try {
-    seat.object = await plane.request<Lease>('PUT', path, { ...seat.object, spec });
+    takeNewer(seat, await plane.request<Lease>('PUT', path, { ...seat.object, spec }));
     return true;
   } catch {
     return false;
   }
+}
+
+/** An answer may arrive after the watch has reported a later version, for example the next grant. */
+function takeNewer(seat: Seat, object: Lease): void {
+  if (revisionOf(object) > revisionOf(seat.object)) seat.object = object;
 }
 
 async function start(programs: readonly SimProgram[]): Promise<void> {
@@ -203,7 +208,7 @@ async function release(name: string): Promise<number> {
     if (isReleased) return 0;
     // Another client has written since the last read: read again.
     await sleep(10);
-    seat.object = await plane.request('GET', leasePath({ namespace, name: seat.object.metadata.name }));
+    takeNewer(seat, await plane.request('GET', leasePath({ namespace, name: seat.object.metadata.name })));
     if (seat.object.spec.holderIdentity !== name)
       throw new Error(`${name} lost its Lease before it released it`);
   }
