@@ -288,7 +288,7 @@ export class ElectionController {
       change === 'ping' ||
       (change === 'renewal' && this.#isRoutine(key, object)) ||
       (type === 'added' && this.scheduler.isSettling(key));
-    // If the server refused the source before (403), `seeGap` skipped the Lease, because no candidate was known.
+    // After a 403, the first `seeGap` skipped this Lease, because its candidates were not known yet. So call it now.
     const isLate = initial && this.knows(object.namespace) && !this.#records.hasCandidates(key);
     this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
     if (isLate) this.#records.seeGap('firstList', key, this.#now());

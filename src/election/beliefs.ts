@@ -31,7 +31,7 @@ export const USUAL_DURATION_MS = 15_000;
 export interface Reservation {
   /** The former holder whose belief ends last; undefined if its name is not known, or while a fence holds the Lease. */
   readonly holder: string | undefined;
-  /** When `holder` lost the Lease. If it has not lost the Lease: when it last renewed. */
+  /** When the former holder lost the Lease, or else may last have renewed it. For a fence: when this process saw it. */
   readonly from: Instant;
   readonly until: Instant;
   /** After this time, only `holder` may believe that it leads. */

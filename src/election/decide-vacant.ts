@@ -91,7 +91,9 @@ function awaiting({ tenure }: VacantView): Reason {
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;
-  if (standingsIn(view.standings, 'Awaiting').length > 0 || isRoundDue(view)) return undefined;
+  // While an election asks its contenders in waves, those that no wave has reached yet may have crashed.
+  const isAsking = view.input.memory.askingSince !== undefined;
+  if (isAsking || standingsIn(view.standings, 'Awaiting').length > 0 || isRoundDue(view)) return undefined;
   return conflictVerdict(view, conflict);
 }
 

@@ -42,8 +42,8 @@ export function withUnknown(
 }
 
 /**
- * Returns the memory after the holder of its record has lost the Lease without releasing it. `leastMs`: the minimum
- * Lease duration that an unseen renewal is assumed to have written. `hasRenewed` (for a fence always `no`):
+ * Returns the memory after the holder of its record has lost the Lease without releasing it. `leastMs`: assume
+ * that an unseen renewal wrote at least this Lease duration. `hasRenewed` (for a fence always `no`):
  * - `perhaps`: the holder may have renewed unseen as late as `at`.
  * - `before`: the holder may have renewed unseen, but a coordinator has waited until that renewal expired.
  * - `no`: the holder has not renewed since this process last saw a renewal.

@@ -135,7 +135,7 @@ function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTi
 
 /** Assumed time between two renewals, in ms, if this process saw fewer than two: the default of Kubernetes' components. */
 const USUAL_RENEWAL_MS = 2000;
-/** If the holder's container is certain, the proof requires at most this time without a renewal, in ms. */
+/** Upper limit of the required time without a renewal, in ms, if the holder's container is certain. */
 const MAX_SILENCE_MS = 5000;
 /** The proof requires at least this time without a renewal, in ms, so that the holder's last requests can arrive. */
 const SETTLED_MS = 1000;

@@ -337,8 +337,8 @@ function recordOf(
 }
 
 /**
- * Returns the longest observed time between two renewals, and when this process saw the holder acquire the Lease (rule
- * 17). If a list showed the new holder, `acquiredAfter` is when this process saw the previous record.
+ * Returns the longest observed time between two renewals, and `acquiredAfter`: when this process saw the holder acquire
+ * the Lease (rule 17) or, if a list showed the new holder, when this process saw the previous record.
  */
 function termOf(
   lease: Lease,

@@ -84,7 +84,7 @@ function readFile(file: string): Kubeconfig | undefined {
   }
 }
 
-/** Merges files like kubectl, which skips missing and empty files. */
+/** Merges files. Skips missing and empty files, like kubectl. Unlike kubectl, throws if none is left. */
 function merge(files: readonly string[]): Kubeconfig {
   const refuse = (problem: string) =>
     new KubeConfigError(`KUBECONFIG names ${files.join(', ')}${problem}, unset it or give --kubeconfig FILE`);

@@ -15,7 +15,7 @@ import { type ElectionEntry, type PassedOver, wallMs } from './wire.ts';
 
 const REMEMBERED = 200;
 
-/** Creates the timeline of the page: successful writes except pings, problems that began, and conflicts that ended. */
+/** Creates the timeline of the page: problems that began, conflicts that ended, and successful writes except pings. */
 export function createTimeline(clock: Pick<Clock, 'wallTime'>) {
   const troubles = new TroubleWatch();
   let entries: readonly ElectionEntry[] = [];

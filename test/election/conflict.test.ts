@@ -118,6 +118,19 @@ describe('a known conflict', () => {
     expect(decideElection(known.build(), makeNow(11_000)).reason).toBe('LeaseMissing');
   });
 
+  test('is not judged again before the parties of later waves are pinged: one of them may have crashed', () => {
+    const [c, opponent] = [alive(party('c')), b];
+    const asked = [a, c].map((one) => one.pingedAt(6000, 'election').renewedAt(6100));
+    const known = reported(vacant, [a, opponent, c])
+      .remembers({ rounds: { count: 2, lastAt: 6000 }, askingSince: 6050 })
+      .candidates(...asked, opponent);
+    const decision = decideElection(known.build(), makeNow(6200));
+    expect(decision).toMatchObject({
+      reason: 'AwaitingAcks',
+      actions: [{ kind: 'PingCandidate', name: 'b' }],
+    });
+  });
+
   test.each([
     {
       name: 'when the answer is due of one that counts because of a renewal just before its ping',
