@@ -46,8 +46,8 @@ export async function showLive(
     if (command === 'quit') over.resolve();
     else world.commands[command]().catch(over.reject);
   });
-  // Restores the terminal. The function is synchronous, so that it also works during a crash. It first cancels
-  // the call by `beforeExit`, because a second call would move the cursor over an error message.
+  // Restores the terminal. The function is synchronous, so that it also works during a crash. It first
+  // unregisters itself from `beforeExit`, because a second call would move the cursor over an error message.
   const leave = () => {
     forgetExit();
     cancelTimer();

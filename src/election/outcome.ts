@@ -34,7 +34,7 @@ function outcomeIn(found: Tally): Outcome {
 /**
  * Returns the candidates in `absent` whose answers could still change the outcome among `present`. Ignores candidates
  * that could win only by age or name: no election waits for them (rule 6). Tests each candidate alone. If none is
- * decisive, tests all together: several ordered lists may cause a conflict, although none of them does alone.
+ * decisive, tests all together: several lists of strategies may conflict, although none does alone.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],

@@ -128,7 +128,7 @@ function connectionsTo({ server, proxyUrl }: Endpoint, tls: ConnectionOptions) {
   };
 }
 
-/** Closes idle connections now, and each other connection after its current call. */
+/** Closes idle connections now, and busy ones after their current call. */
 function retire(agent: HttpAgent): void {
   agent.maxFreeSockets = 0;
   for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();

@@ -23,7 +23,7 @@ export class ApiError extends Error {
   readonly status: number;
   /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' if the answer has none. */
   readonly reason: string;
-  /** The delay in ms that the server asks for (Retry-After), at most two minutes; undefined if missing, 0 or a date. */
+  /** The delay in ms that the server asks for (Retry-After or retryAfterSeconds), at most two minutes. */
   readonly retryAfterMs: number | undefined;
 
   constructor(fields: ApiErrorFields) {
@@ -77,6 +77,11 @@ export async function unlessStatus<T>(answer: Promise<T>, ...statuses: readonly 
 /** True if a write failed because its object has changed, is missing or exists already, or its namespace is missing. */
 export function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) || (hasStatus(error, 404) && error.reason === 'NotFound');
+}
+
+/** True if the server refused a patch with this uid, because the object that has the name now has another uid. */
+export function isReplaced(error: unknown, uid: string): boolean {
+  return hasStatus(error, 409, 422) && error.message.includes(uid);
 }
 
 /** Returns the kind of a failure, without the request's path. Logs use the kind to skip repeated failures. */

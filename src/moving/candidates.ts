@@ -9,7 +9,7 @@ import {
   servedCandidateApis,
 } from '../inspection/elections.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { hasStatus } from '../kubernetes/errors.ts';
+import { hasStatus, isReplaced } from '../kubernetes/errors.ts';
 
 export type Selection =
   | { readonly kind: 'labels'; readonly selector: string }
@@ -74,7 +74,7 @@ const FIELD_MANAGER = 'kubectl-cle';
 
 async function patch(
   client: KubernetesClient,
-  { apiVersion, candidate: { namespace, name } }: ListedCandidate,
+  { apiVersion, candidate: { namespace, name, uid } }: ListedCandidate,
   body: RequestBody,
 ): Promise<boolean> {
   try {
@@ -87,8 +87,7 @@ async function patch(
     });
     return true;
   } catch (error) {
-    // 404: the candidate is gone. 409: another candidate with the same name has replaced the candidate.
-    if (hasStatus(error, 404, 409)) return false;
+    if (hasStatus(error, 404) || isReplaced(error, uid)) return false;
     if (hasStatus(error, 403)) {
       const [group = ''] = apiVersion.split('/');
       throw new Error(`${error.message}. Ask for the right to patch leasecandidates in ${group}`, {

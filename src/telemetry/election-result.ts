@@ -76,14 +76,16 @@ export function createElectionTimer() {
     decided(key: string, decision: Decision, input: ElectionInput, at: Instant): void {
       const { rest, neededSince } = courses.get(key) ?? {};
       const isWaiting = decision.reason === 'AwaitingAcks' || decision.reason === 'FirstElectionSettling';
-      if (isWaiting || elects(decision))
-        courses.set(key, { rest, neededSince: neededSince ?? needSince(rest, input, at), decidedAt: at });
-      else {
+      if (isWaiting || elects(decision)) {
+        const possibleAt = rest === undefined || rest.isFruitless ? at : rest.at;
+        const since = neededSince ?? Math.max(possibleAt, vacantSince(input, at) ?? at);
+        courses.set(key, { rest, neededSince: since, decidedAt: at });
+      } else {
         const isFruitless = decision.reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant';
         courses.set(key, { rest: { at, isFruitless }, neededSince: undefined, decidedAt: at });
       }
     },
-    /** Returns the durations of the election that a grant or preference ends; otherwise, or after `lockLost`, undefined. */
+    /** Returns the durations of the election if `decision` grants or prefers; undefined otherwise, and after `lockLost`. */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant) {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
@@ -109,14 +111,6 @@ export function createElectionTimer() {
       courses.clear();
     },
   };
-}
-
-/**
- * Returns the time since which an election has been needed and possible. Returns `at` if `rest` is missing or
- * fruitless, and for a held Lease.
- */
-function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
-  return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
 
 /** Reasons that users should know about, with their log level: a warning if an operator may have to act. */

@@ -341,6 +341,7 @@ describe('the command line', () => {
     { words: ['__complete', 'status', '-n', ''], want: ':4\n' },
     { words: ['__complete', 'nothing', ''], want: ':4\n' },
     { words: ['__complete', 'explain', 'x', '--no'], want: ':4\n' },
+    { words: ['__complete', 'participate', 'web', '--', './run'], want: ':0\n' },
   ])('completes $words', async ({ words, want }) => {
     const { exitCode, stdout } = await execute(words);
     expect(exitCode).toBe(0);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ApiError, ConnectionError, isConflict } from '../../src/kubernetes/errors.ts';
+import { ApiError, ConnectionError, isConflict, isReplaced } from '../../src/kubernetes/errors.ts';
 
 describe.each([
   { name: '409', error: apiError(409, 'Conflict'), want: true },
@@ -15,6 +15,35 @@ describe.each([
   });
 });
 
-function apiError(status: number, reason: string): ApiError {
-  return new ApiError({ method: 'PATCH', path: '/', status, reason, message: '' });
+test.each([
+  {
+    name: 'a patch with the uid of a former object',
+    error: apiError(
+      422,
+      'Invalid',
+      'Pod "a" is invalid: metadata.uid: Invalid value: "u1": field is immutable',
+    ),
+    want: true,
+  },
+  {
+    name: 'a precondition',
+    error: apiError(409, 'Conflict', 'Precondition failed: UID in precondition: u1, UID in object meta: u2'),
+    want: true,
+  },
+  {
+    name: 'a concurrent write',
+    error: apiError(409, 'Conflict', 'the object has been modified'),
+    want: false,
+  },
+  {
+    name: 'another invalid field',
+    error: apiError(422, 'Invalid', 'spec.x: Invalid value: ""'),
+    want: false,
+  },
+])('an error shows that the object was replaced: $name: $want', ({ error, want }) => {
+  expect(isReplaced(error, 'u1')).toBe(want);
+});
+
+function apiError(status: number, reason: string, message = ''): ApiError {
+  return new ApiError({ method: 'PATCH', path: '/', status, reason, message });
 }

@@ -4,7 +4,7 @@ import { resourcePaths } from '../../coordination/resource-paths.ts';
 import { GROUP, type Instant, type PodReference } from '../../election/model.ts';
 import { type ElectionInput, surveyTenure } from '../../election/view.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
-import { hasStatus } from '../../kubernetes/errors.ts';
+import { hasStatus, isReplaced } from '../../kubernetes/errors.ts';
 import { listAllPages } from '../../kubernetes/list-watch.ts';
 import { isKubernetesObject } from '../../kubernetes/objects.ts';
 import { isJsonObject } from '../../support/json.ts';
@@ -107,8 +107,7 @@ export async function writeLabel(
     });
     return true;
   } catch (error) {
-    // If a later Pod has this name, the uid in the patch causes a conflict. The error message then contains this uid.
-    if (hasStatus(error, 404) || (hasStatus(error, 409) && error.message.includes(uid))) return false;
+    if (hasStatus(error, 404) || isReplaced(error, uid)) return false;
     throw error;
   }
 }
