@@ -136,7 +136,7 @@ function secondsText(seconds: number | undefined): string {
   return seconds === undefined ? '-' : shortSeconds(seconds);
 }
 
-/** Returns the interval between renewals. If it is unknown, returns a minimum such as `>30s` for a held Lease, else `-`. */
+/** Returns the interval between renewals. If unknown: a minimum such as `>30s` for a held and watched Lease, else `-`. */
 function renewsText(lease: LeaseAudit, watchedSeconds: number): string {
   const { state, renewsEverySeconds, renewedSecondsAgo = 0 } = lease;
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;

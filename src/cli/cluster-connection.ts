@@ -58,7 +58,7 @@ export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host)
   if (skew) stderr.write(`warning: ${skew.text}. This output uses the server's clock\n`);
 }
 
-/** The error if the server serves no LeaseCandidates. Without this error, users would see no elections and no reason. */
+/** The error if the server serves no LeaseCandidates. It tells users why there are no elections. */
 export const NOT_SERVED =
   'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
 

@@ -31,7 +31,7 @@ export function completionLines(words: readonly string[], program: Command): str
   if (first === undefined) return lines(typed, commands);
   const command = program.commands.find((one) => one.name() === first);
   if (command === undefined) return lines(typed, []);
-  // After `--`, the words are a command with its arguments.
+  // After `--`, the words are a command with its arguments: offer file names.
   if (rest.includes('--')) return lines(typed, [], true);
   const last = rest.at(-1) ?? '';
   const valued = command.options.find(

@@ -8,7 +8,7 @@ export const exitCode = {
   errorsFound: 3,
   warningsFound: 4,
   leaderStays: 5,
-  /** The reader has closed the output. Shells also report 141 (128 + SIGPIPE) for a program that SIGPIPE ended. */
+  /** The reader has closed the output. Shells also report 141 (128 + SIGPIPE) when SIGPIPE kills a program. */
   outputClosed: 141,
 } as const;
 

@@ -66,7 +66,7 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
 }
 
 /**
- * Changes `-o=json` to `-ojson`, because kubectl accepts both forms, but Commander only the second. Does not change
+ * Changes `-o=json` to `-ojson`: kubectl accepts both forms, but Commander accepts only `-ojson`. Does not change
  * arguments after `--`: they belong to another program.
  */
 function withoutEqualsSigns(args: readonly string[]): readonly string[] {

@@ -16,7 +16,7 @@ import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 
 /** Maximum connections for election writes and short reads (ADR 4). Lists and watches have their own connections. */
 export const CONNECTIONS = 32;
-/** Maximum connections of the client for the lock, and of the client for labels. Elections use another client. */
+/** Maximum connections per client, for two clients: one for the lock, one for labels. Elections use a third client. */
 const OTHER_CONNECTIONS = 2;
 /** When the coordinator stops: grace period for writes in flight before the coordinator closes their client, in ms. */
 const DRAIN_MS = 1000;
@@ -130,7 +130,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     controller,
     /** Undefined in a dry run, which writes nothing. */
     lock,
-    /** Returns the watched namespaces, except `lockNamespace`, in which a coordinator holds a lock. */
+    /** Returns each watched namespace in which a coordinator holds a lock, except `lockNamespace`. */
     otherLocks: () => locks.heldAt(clock.now()).filter((namespace) => namespace !== settings.lockNamespace),
     lockRefusal: refusal,
     start() {
@@ -143,7 +143,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     /** Stops all work, releases the lock, and closes all connections. Aborts slow requests, to end within 3 s. */
     async stop() {
       stopping.abort();
-      // A standby waits for the lock. Release it as soon as no write is in flight, or when the grace periods end.
+      // A standby waits for the lock: release the lock as soon as no write is in flight, or when the grace periods end.
       await within(clock, DRAIN_MS, Promise.all([controller.stop(), labels?.stop()]));
       await Promise.all([client.close(ABORT_AFTER_MS), labelClient?.close(ABORT_AFTER_MS)]);
       await within(clock, RELEASE_MS, lock?.stop());
@@ -175,7 +175,7 @@ export async function keepConnectionsOpen(
   while (!signal.aborted) {
     // Send all requests at once: sequential requests would use the same connection.
     const uses = Array.from({ length: connections }, () => client.request({ ...KEEP_OPEN_REQUEST, signal }));
-    // Ignore errors: a busy connection needs no such request, and writes and watches report problems of the server.
+    // Ignore errors: a request rejects if no connection is idle, and writes and watches report problems of the server.
     await Promise.allSettled(uses);
     await sleep(clock, KEEP_OPEN_INTERVAL_MS, signal);
   }

@@ -288,7 +288,7 @@ export class ElectionController {
       change === 'ping' ||
       (change === 'renewal' && this.#isRoutine(key, object)) ||
       (type === 'added' && this.scheduler.isSettling(key));
-    // After a 403, the first `seeGap` skipped this Lease, because its candidates were not known yet. So call it now.
+    // If a source's first list succeeds only after a 403, call `seeGap` for each Lease without a candidate before this list.
     const isLate = initial && this.knows(object.namespace) && !this.#records.hasCandidates(key);
     this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
     if (isLate) this.#records.seeGap('firstList', key, this.#now());
@@ -303,8 +303,8 @@ export class ElectionController {
   }
 
   /**
-   * Whether a renewal of a candidate needs no decision: the candidate was valid and had answered all pings before, and
-   * the renewal cannot change the last decision (see {@link Scheduler.isSettled}).
+   * Whether a renewal of a candidate needs no decision: before the renewal, the candidate was valid and had answered all
+   * pings, and the renewal cannot change the last decision (see {@link Scheduler.isSettled}).
    */
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
     // If renewTime is before pingTime, the candidate's clock may have been set back. The candidate then needs another

@@ -35,8 +35,8 @@ export class ElectionRecords {
   /** Candidates that take no part in elections, because another candidate for the Lease has the same name (rule 13). */
   readonly #twins = new Map<LeaseKey, Map<string, ObservedCandidate>>();
   /**
-   * Maps a source that the server no longer serves to a time. Until this time, this process assumes that the candidates
-   * of the source still exist (rule 13).
+   * The sources that the server no longer serves, each with a time. Until this time, this process assumes that the
+   * candidates of the source still exist (rule 13).
    */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
@@ -59,8 +59,8 @@ export class ElectionRecords {
   }
 
   /**
-   * Stores a Lease, or its deletion if `lease` is undefined. `coordinatingSince`: set if a list showed the change, see
-   * {@link observeLease}. `isNewcomer`: a list after the first one shows a Lease that this process did not know.
+   * Stores a Lease, or its deletion if `lease` is undefined. For `coordinatingSince`, see {@link observeLease}.
+   * `isNewcomer`: a list after the first one shows a Lease that this process did not know.
    */
   seeLease(
     key: LeaseKey,
@@ -74,7 +74,7 @@ export class ElectionRecords {
     if (lease) this.#leases.set(key, lease);
     else this.#leases.delete(key);
     if (this.#evidence) this.#indexHost(key, lease);
-    // Soon after a watch has ended, the next watch may show old changes: assume an age of up to LONGEST_GAP_MS.
+    // Soon after a watch has ended, the next watch may show old changes: assume that they may be LONGEST_GAP_MS old.
     const lateMs = now.monotonic - this.#watchEndedAt < 2 * LONGEST_GAP_MS ? LONGEST_GAP_MS : 0;
     this.updateMemory(key, (memory) =>
       observeLease(memory, lease, now, this.settings, coordinatingSince, lateMs),
@@ -84,7 +84,7 @@ export class ElectionRecords {
 
   /**
    * Records a {@link Beginning}, or the end of a watch of Leases, for the Lease or the namespace `where` ('': all Leases).
-   * Before a beginning and after the end of a watch, this process may miss changes (rule 8). Skips Leases without candidates.
+   * Before a Beginning, and while no watch is open, this process may miss changes (rule 8). Skips Leases without candidates.
    */
   seeGap(gap: Beginning | 'watchEnd', where: string, now: Now): void {
     if (gap === 'watchEnd') this.#watchEndedAt = now.monotonic;

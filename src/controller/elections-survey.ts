@@ -14,7 +14,7 @@ import {
 import type { ElectionRecords } from './election-records.ts';
 import { HEARD_WITHIN_MS, heardAt, noteRedundancy, type Redundancy } from './redundancy.ts';
 
-/** States of possible successors: all states except those of silent or deleting candidates. */
+/** States of possible successors: all states except `Unresponsive`, `Expired` and `Deleting`. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle', 'Withdrawn', 'Lapsed']);
 const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired']);
 
@@ -125,10 +125,10 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 }
 
 /**
- * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero. If so, the candidates
- * that have not released the Lease (`present`) are silent, and none of them renewed later than one grace period after
- * the last release. False if a redundant candidate (`lost`) last renewed more than HEARD_WITHIN_MS before that release,
- * and at most one candidate renewed later than this: the silent candidates then probably hang.
+ * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero. All candidates that
+ * have not released the Lease (`present`) must be silent, and must not have renewed later than one grace period after
+ * the last release. Also, all redundant candidates (`lost`), or at least two candidates of any kind, must have renewed
+ * later than HEARD_WITHIN_MS before that release. Otherwise, the silent candidates probably hang.
  */
 function hasShutDown(
   left: readonly Standing[],
@@ -149,8 +149,8 @@ function hasShutDown(
 }
 
 /**
- * Returns the time of the last known release or proven end of a holder. If there is none, estimates this time from the
- * renewTime of a Lease that looks released and is not reserved for a known holder. Otherwise, returns undefined.
+ * Returns the time of the last known release or proven end of a holder. If there is none, but the Lease looks released
+ * and is not reserved for a known holder, estimates this time from renewTime. Otherwise, returns undefined.
  */
 function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   const { record, withdrawals } = memory;

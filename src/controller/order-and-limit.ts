@@ -101,7 +101,7 @@ export class RequestLimit {
   readonly #max: number;
   #limit: number;
   #shrunkAt: Instant = Number.NEGATIVE_INFINITY;
-  /** The quickest answers of this window and the previous one, in ms. In the first window, `before` is 0. */
+  /** The quickest answers of this and the previous window, in ms. `before` is 0 at first: the factors then have no effect. */
   #quickest = { before: 0, now: 0, since: Number.NEGATIVE_INFINITY };
 
   /** @param max the first and the highest limit */
@@ -186,7 +186,7 @@ export class RequestRoom {
     return this.inFlightOf(key) < MAX_PER_LEASE && this.#total < this.#limit.limitFor(urgency);
   }
 
-  /** Counts a request. Call the returned function when it ends. If it was not sent, pass undefined: the limit stays. */
+  /** Counts a request until the returned function is called. If the request was not sent, pass undefined: the limit stays. */
   begin(key: LeaseKey): (isAnswered: boolean | undefined) => void {
     const sentAt = this.#clock.now();
     this.#total++;

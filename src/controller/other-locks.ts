@@ -19,7 +19,7 @@ export function isLock(key: LeaseKey): boolean {
 export class HeldLocks {
   readonly #seen = new Map<string, { readonly lease: Lease; readonly since: Instant }>();
 
-  /** Call this after a change of a Lease; `read` returns the Lease, or undefined if it is gone. */
+  /** Call this after a change of a Lease or candidate; `read` returns the Lease, or undefined if it is gone. */
   see(key: LeaseKey, read: (key: LeaseKey) => Lease | undefined, now: Instant): void {
     // Check the key first, because `see` is called for every change of a Lease or candidate.
     if (!isLock(key)) return;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Reason } from '../election/decision.ts';
 import type { Lease, LeaseCandidate } from '../election/model.ts';
 
-/** After a decision with one of these reasons, most renewals need no decision before the next scheduled one. */
+/** After a decision with one of these reasons, most renewals need no decision before the next scheduled decision. */
 export const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
 /** Whether the change is at most a renewal by the holder. Ignores fields that cannot change who should lead. */

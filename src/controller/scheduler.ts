@@ -65,7 +65,7 @@ const PENDING_VALID_MS = 250;
  * ms. So a Lease that has lost its leader usually comes first.
  */
 const FIRST_ELECTION_MS = 10_000;
-/** Renewals postpone the next decision to at most this time after the last one, in ms: a clock jump may end a priority. */
+/** Renewals postpone a decision until this time after the last decision at most, in ms: a clock jump may end a priority. */
 const LONGEST_REST_MS = 60_000;
 const RETRY = { initialMs: 5, maxMs: 60_000 };
 
@@ -182,8 +182,8 @@ export class Scheduler {
   }
 
   /**
-   * Returns a later time for the decision that is due at `at`; undefined if the decision cannot wait. A mere check
-   * whether the holder is late can wait if the last reason was `LeaderOptimal`, and the holder has renewed (rule 9).
+   * Returns a later time for the decision that is due at `at`; undefined if the decision cannot wait. It can wait if the
+   * last reason was `LeaderOptimal`, the holder is not late, and `steadyUntil` has not passed (rule 9).
    */
   #postpone(key: LeaseKey, at: Instant): Instant | undefined {
     const entry = this.#entries.get(key);
@@ -281,7 +281,7 @@ export class Scheduler {
 
   /**
    * Ends the wait for the cached object to change after the last write. If it has not changed, lists the objects again:
-   * the watch may have missed a change. If the object is a Lease that is not cached, also records that a holder may lead.
+   * the watch may have missed a change. If the object is a Lease that is not cached, assumes that its holder may lead.
    */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;

@@ -32,7 +32,7 @@ export interface SenderParts {
 }
 
 /**
- * Sends and records an action. Never rejects. Resolves to true if the server answered, even with a 4xx; to false after
+ * Sends and records an action. Never rejects. Resolves to true after a success or a 4xx other than 429; to false after
  * 429, 5xx or without a valid answer; to undefined if this process did not try to send the action (`NotSentError`).
  */
 export async function sendAction(

@@ -24,8 +24,8 @@ const RELISTED_LATELY_MS = 60_000;
 /**
  * Delays the decisions of a new coordinator for at most a second, because its cache may be outdated. The delay ends
  * early when the watch shows the new coordinator's own write of the lock. By then, the watch has shown all writes of
- * the former coordinator (rule 8). There is no delay if this write would prove nothing: after a recent list, or if the
- * lock and the coordinated Leases are not in one watch.
+ * the former coordinator (rule 8). There is no delay if this write is unknown or would prove nothing: during or soon
+ * after a list, or if the lock and the coordinated Leases are not in one watch.
  */
 export class TakeOver {
   readonly #parts: TakeOverParts;

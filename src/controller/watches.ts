@@ -128,7 +128,7 @@ interface CandidateWatchParts {
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
   /** Called for each cached candidate after `stop()`, or when the server no longer serves the watched version. */
   readonly onHidden: (candidate: LeaseCandidate) => void;
-  /** Called after the first list of each reflector, and when candidates are found to be not served or forbidden. */
+  /** Called after the first list of each reflector, and when candidates are found to be forbidden or not served. */
   readonly onSyncChange: () => void;
   /** Gets `notServed` once, even if several discoveries in a row find no version. */
   readonly observe: (event: WatchEvent) => void;

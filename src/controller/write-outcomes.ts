@@ -149,7 +149,7 @@ export class WriteGate {
 
   /**
    * Delays the next write by a backoff, and at least by `floorMs`. If the first failure is a conflict, it causes no
-   * backoff: a race with another client causes only one conflict.
+   * backoff: a race with another client usually causes only one conflict.
    */
   failed(key: LeaseKey, object: WrittenObject, floorMs: number, isConflict: boolean): void {
     const failures = this.#of(key, object).failures + 1;

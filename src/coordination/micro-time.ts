@@ -13,7 +13,7 @@ const CYCLE_MS = Date.UTC(2000 + CYCLE_YEARS, 0) - Date.UTC(2000, 0);
  */
 export function parseMicroTime(text: string): MicroTime | undefined {
   if (!RFC_3339.test(text)) return undefined;
-  // Do not split the text for Date.parse(): this takes four times as long, and each watch event has timestamps.
+  // Do not split the text for Date.parse(): splitting takes four times as long, and each watch event has timestamps.
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
   const day = twoDigits(text, 8);
   // Add 400 years, and subtract them afterwards: Date.UTC() treats the years 0 to 99 as 1900 to 1999.

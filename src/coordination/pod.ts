@@ -16,8 +16,8 @@ const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
 
 /**
- * Decodes the fields of a v1 Pod that can prove the end of a holder (rule 17). Never throws: an invalid field counts as
- * not set, and proves nothing. Drops all other fields to save memory, because a cluster has thousands of Pods.
+ * Decodes the fields of a v1 Pod that rule 17 uses. Never throws: treats an invalid field as not set. Drops all other
+ * fields to save memory, because a cluster has thousands of Pods.
  */
 export function decodePod(object: KubernetesObject): Pod {
   const { metadata } = object;
@@ -62,7 +62,7 @@ export function shortHostname(podName: string): string {
 
 /**
  * Returns the time when the condition ContainersReady became False; undefined if the condition is not False, or if the
- * time is unknown. Does not read the condition Ready, because it also depends on readiness gates of other programs.
+ * time is unknown. Does not read the condition Ready, because other programs can change Ready with readiness gates.
  */
 function unreadySince(status: JsonObject): bigint | undefined {
   const condition = objectsIn(status, 'conditions').find(({ type }) => type === 'ContainersReady');

@@ -31,8 +31,8 @@ export function priorityPatch(
 }
 
 /**
- * Returns the JSON merge patch that undoes the priority of `drain` or `transfer`; undefined if neither of them has set
- * one. If the priority or its end has changed since then, the patch changes neither of them.
+ * Returns the JSON merge patch that undoes the priority of `drain` or `transfer`; undefined without their annotation.
+ * If the priority or its end has changed since they wrote it, the patch only removes their annotation.
  */
 export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
   return markOn(object) && patchOf(object, valuesBefore(object), null);
@@ -53,7 +53,7 @@ function patchOf(
   return { metadata: { uid: object.metadata.uid ?? '', annotations } };
 }
 
-/** Returns the values to restore: the current ones, unless `drain` or `transfer` wrote them; then the former ones. */
+/** Returns the values to restore: the former ones if `drain` or `transfer` wrote the current ones; else the current ones. */
 function valuesBefore(object: KubernetesObject): Annotations {
   const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
   const present = valuesIn({ priority, until });

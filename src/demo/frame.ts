@@ -87,8 +87,8 @@ export function wrapText(text: string, columns: number): readonly string[] {
 }
 
 /**
- * Adds colours. showLive() removes them if NO_COLOR is set to any text, or if the terminal has no colours. Without
- * `validateStream: false`, styleText() would check `process.stdout`, but the demo writes to `Host.stdout`.
+ * Adds colours. showLive() removes them if NO_COLOR is set to any text, or if the terminal has no colours.
+ * `validateStream: false` keeps styleText() from checking `process.stdout`: the demo writes to `Host.stdout`.
  */
 function paint(style: Style | undefined, text: string): string {
   return style === undefined ? text : styleText(style, text, { validateStream: false });

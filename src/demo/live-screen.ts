@@ -5,7 +5,7 @@ import { type Host, untilAborted } from '../support/host.ts';
 import type { DemoWorld } from './demo-world.ts';
 import { type FrameSurroundings, KEYS, type KeyCommand, renderFrame } from './frame.ts';
 
-/** Interval between two frames, in milliseconds. Short enough for the bar of the Lease to shrink smoothly. */
+/** Interval between two frames, in ms. Short, so that the bar that shows the Lease's remaining time shrinks smoothly. */
 const FRAME_MS = 100;
 
 // ENTER switches to the alternate screen, hides the cursor, and makes the terminal cut long lines. LEAVE undoes all
@@ -30,7 +30,7 @@ export async function showLive(
 
   const draw = () => {
     cancelTimer = clock.setTimer(draw, FRAME_MS);
-    // Skip this frame while the terminal is slow.
+    // Skip this frame if the terminal has not taken the previous output yet.
     if (stdout.writableNeedDrain) return;
     const { columns, rows } = stdout;
     const lines = renderFrame(world.state(), surroundings, { columns, rows });

@@ -39,14 +39,14 @@ export function updateLease(input: ElectionInput, lease: Lease, change: LeaseCha
   return [{ kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) }];
 }
 
-/** Returns the write that creates the Lease, with a note of the strategy if the server is known to drop `strategy`. */
+/** Returns the write that creates the Lease. If the server drops `strategy`, the write adds a note (rule 14). */
 function createLease(input: ElectionInput, strategy: string, grant?: Grant): Action[] {
   return [{ kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) }];
 }
 
 /**
  * Returns the write that sets `strategy`, sets an absent holderIdentity to an empty one, and removes our
- * preferredHolder. Creates a missing Lease.
+ * preferredHolder. If the Lease is missing, the write creates it.
  */
 export function nameStrategy(view: View, strategy: string): Action[] {
   const { lease } = view.tenure;
@@ -62,7 +62,7 @@ export function nameStrategy(view: View, strategy: string): Action[] {
 /** Maximum of int32. The server refuses a Lease with larger leaseTransitions. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
-/** Returns the write that grants the Lease. The caller has checked that no other holder may lead (rule 8). */
+/** Returns the write that grants the Lease. The caller has checked that no other holder can still lead (rule 8). */
 export function grantTo(view: View, { leader, strategy }: Leader, revises?: Grant['revises']): Action[] {
   const { name: holder } = leader;
   const { tenure, now, input } = view;
@@ -72,7 +72,7 @@ export function grantTo(view: View, { leader, strategy }: Leader, revises?: Gran
   const { record } = memory;
   const hasHolder = record && record.holder !== '' && record.holder !== FENCE;
   const beliefs = allBeliefs(memory);
-  // The grant must last at least as long as `holder` may still lead by an earlier record of its own (rule 8).
+  // The grant must not expire while `holder` may still lead because of its own earlier record (rule 8).
   const belief = beliefOf(beliefs, holder);
   const leftMs = belief ? leadsUntil(belief) - view.at : 0;
   const grant: Grant = {

@@ -43,7 +43,7 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 /**
  * Returns the order of pings to contenders: the best by their strategy come first. If they would elect no leader, those
  * with the highest binaryVersion come first, because their strategy usually applies. Of equal contenders, the last
- * holder comes last, because it has just missed its renewals. Of the other equal ones, the latest to renew comes first.
+ * holder comes last, because it has just missed its renewals. Of the other equal ones, the most recently renewed comes first.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(contenders.map(({ candidate }) => candidate));
@@ -81,7 +81,7 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;
-  // Omit candidates that will be held back by lapses at `moment`. A grant that expires unrenewed by then is a lapse.
+  // Omit candidates that will be held back by lapses at `moment`. A grant that expires by then without a renewal is a lapse.
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
     ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );

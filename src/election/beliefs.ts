@@ -31,14 +31,14 @@ export const USUAL_DURATION_MS = 15_000;
 export interface Reservation {
   /** The former holder whose belief ends last; undefined if its name is not known, or while a fence holds the Lease. */
   readonly holder: string | undefined;
-  /** When the former holder lost the Lease, or else may last have renewed it. For a fence: when this process saw it. */
+  /** When the former holder lost the Lease; if it did not, its last possible renewal. For a fence: when it was first seen. */
   readonly from: Instant;
   readonly until: Instant;
   /** After this time, only `holder` may believe that it leads. */
   readonly othersUntil: Instant;
 }
 
-/** How long a belief is kept after {@link disturbsUntil}, in ms: a later list may show an earlier release by the holder. */
+/** How long a belief is kept after {@link disturbsUntil}, in ms: a list may show the holder's release late. */
 const KEPT_MS = 5 * 60_000;
 
 /** Maximum number of remembered holders per Lease. A client may write thousands of names into a Lease. */
@@ -73,7 +73,7 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
   const isLonger = !known || leadsUntil(belief) > leadsUntil(known);
-  // Keep the known lostAt: if it became later, the holder's answers to earlier pings would not count (rule 8).
+  // Keep the known lostAt: with a later lostAt, the holder's answers to earlier pings would not count (rule 8).
   const longer = isLonger ? { ...belief, lostAt: known?.lostAt ?? belief.lostAt } : known;
   return [...withoutBelief(beliefs, belief.holder), longer];
 }

@@ -22,7 +22,7 @@ export interface Ping {
   readonly sentAt: Instant;
   /** When the server confirmed the ping, or refused it permanently. The timeout starts at this time (rule 9). */
   readonly deliveredAt: Instant | undefined;
-  /** True if this process saw this pingTime with an unchanged renewTime. If there is no ack, the next renewal is an ack. */
+  /** True if this process saw this pingTime with the old renewTime. Without an earlier ack, the next renewal is the ack. */
   readonly isSeen: boolean;
   /** When this process saw the ack of the ping (rule 3); undefined while there is none. */
   readonly ackedAt: Instant | undefined;
@@ -188,15 +188,15 @@ export function isUnsuspected(seen: CandidateObservation, at: Instant, settings:
 }
 
 /**
- * Returns the deadline for the answer to a ping; Infinity until the ping is delivered. The time that the delivery took
- * is added, because a slow server also delays the answer (rule 9).
+ * Returns the deadline for the answer to a ping; Infinity until the ping is delivered. Adds the time that the delivery
+ * took, because a slow server also delays the answer (rule 9).
  */
 export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettings): Instant {
   if (deliveredAt === undefined) return Number.POSITIVE_INFINITY;
   return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);
 }
 
-/** Returns the time until which the candidate counts as alive. An ack before `decidedAt` does not count (rule 3). */
+/** Returns the time until which the candidate counts as alive. An ack counts only if it came after `decidedAt` (rule 3). */
 export function liveUntil(
   observation: CandidateObservation,
   decidedAt: Instant,

@@ -143,7 +143,7 @@ function decideUntakenReturn(view: HeldView): Verdict | undefined {
   return { reason: 'RevisionPending' };
 }
 
-/** Backs off after a failed preemption. If an immediate retry failed too, the Lease would lose a healthy leader. */
+/** Backs off after a failed preemption, because each failed preemption can cost the Lease a healthy leader (rule 7). */
 function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const { count, lastAt } = view.input.memory.failedPreemptions;
@@ -264,9 +264,9 @@ function fence({ at, now, input: { memory }, tenure: { lease } }: HeldView): Lea
 
 /**
  * The second revision of a grant is due ALL_STARTED_MS after the first grant, or BEFORE_FIRST_LOOK_MS after the first
- * revision, whichever is earlier, but at least BETWEEN_REVISIONS_MS after the first revision. By then, all candidates
- * of a starting component have usually appeared. Its client-go electors have usually not read a grant yet: they read
- * the Lease at their start, before the first grant, and again only after 2 s or more (ADR 12).
+ * revision, whichever is earlier. By then, all candidates of a starting component have usually appeared. Its client-go
+ * electors have usually not read a grant yet: they read the Lease at their start, before the first grant, and again only
+ * after 2 s or more (ADR 12). Each revision after the first comes at least BETWEEN_REVISIONS_MS after the previous one.
  */
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;

@@ -75,7 +75,7 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
-/** Returns when a collection is due after a release; Infinity without a release, or if the candidate renewed since. */
+/** Returns when a collection is due after a release or proven end; Infinity without one, or after a later renewal. */
 function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
   const withdrawnAt = input.memory.withdrawals.get(candidate.name);
   if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;

@@ -42,8 +42,8 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
 }
 
 /**
- * Keeps a vacant Lease reserved until its former holder can no longer believe that it leads. If this holder answers a
- * ping, it can get the Lease back (rule 8).
+ * Keeps a vacant Lease reserved until no former holder can believe that it leads, or until a fence expires. If the
+ * former holder that may lead the longest answers a ping, it can get the Lease back (rule 8).
  */
 function decideReserved(view: VacantView): Verdict | undefined {
   const { outlook, standings, tenure, input } = view;
@@ -87,11 +87,11 @@ function awaiting({ tenure }: VacantView): Reason {
   return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }
 
-/** Holds no election for a reported conflict. Undefined if its parties changed, an answer is pending, or a round is due. */
+/** Holds no election for a reported conflict, unless its parties changed, a ping or wave is pending, or a round is due. */
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;
-  // While an election asks its contenders in waves, those that no wave has reached yet may have crashed.
+  // While an election pings in waves, continue it: parties that no wave has reached yet may have crashed.
   const isAsking = view.input.memory.askingSince !== undefined;
   if (isAsking || standingsIn(view.standings, 'Awaiting').length > 0 || isRoundDue(view)) return undefined;
   return conflictVerdict(view, conflict);

@@ -100,7 +100,7 @@ export function toDecision(
   };
 }
 
-/** Returns the purpose of a ping to `twin` if the other twin gets a ping, or has a pending ping that `twin` did not get. */
+/** Returns the purpose of the ping to `twin` if the other twin gets a ping, or has a newer pending ping for an election. */
 function purposeFor(view: View, twin: Standing, actions: readonly Action[]): PingPurpose | undefined {
   const { name } = twin.candidate;
   for (const one of actions) if (one.kind === 'PingCandidate' && one.name === name) return one.purpose;

@@ -5,7 +5,7 @@ import type { Outcome } from './outcome.ts';
 import { firstOf, strategies } from './strategies.ts';
 import type { Standing, Tenure } from './view.ts';
 
-/** The object that an action is based on. If its uid or resourceVersion has changed, the server refuses the write. */
+/** The candidate on which an action is based. If its uid or resourceVersion has changed, the server refuses the write. */
 type CandidateVersion = Pick<LeaseCandidate, 'source' | 'name' | 'uid' | 'resourceVersion'>;
 
 /** Asks a candidate for a sign of life: writes its pingTime. */
@@ -85,7 +85,7 @@ export interface Decision {
   /** The write to the Lease comes first, because a new leader may wait for it. Pings follow, then deletions. */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
-  /** The decision stays valid until this time (or Infinity) if the holder renews in time and nothing else changes. */
+  /** If the holder renews in time and nothing else changes, the decision is valid until this time; Infinity: forever. */
   readonly steadyUntil: Instant;
   readonly tenure: Tenure;
   /** The result of an election among the candidates in state `Live`. */
@@ -184,7 +184,7 @@ export function changesCluster({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind !== 'PingCandidate');
 }
 
-/** Returns the candidate that a decision chooses: new holder, else preferredHolder, else leader of the outcome. */
+/** Returns the candidate that a decision chooses: new holder, else new preferredHolder, else leader of the outcome. */
 function chosenBy(decision: Decision): string | undefined {
   const { outcome } = decision;
   const led = outcome.kind === 'leader' ? outcome.leader.name : undefined;
@@ -193,7 +193,7 @@ function chosenBy(decision: Decision): string | undefined {
 
 /**
  * Returns at most `most` candidates in this order: the chosen candidate, live candidates that can be elected, other
- * live candidates and the holder, all others. If the outcome has no leader, all live candidates come second.
+ * live candidates and the holder, all others. If the outcome has no leader, all live candidates rank equally.
  */
 export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
   const { outcome, standings } = decision;

@@ -75,7 +75,7 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/** True if the duration is 1 s, as in a release, and was written by our coordinator or the writer of renewTime (rule 8). */
+/** True if the duration is 1 s, as in a release, and one of our coordinators or the writer of renewTime wrote it (rule 8). */
 export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: Lease): boolean {
   return leaseDurationSeconds === 1 && isDurationHolders === true;
 }
@@ -129,8 +129,8 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
 }
 
 /**
- * Returns the memory after a watch of Leases has ended. The request of a lost grant may reach the server late. Until the
- * next list, this request may then create the Lease, and the Lease may be renewed and deleted unseen.
+ * Extends the beliefs of lost grants after a watch of Leases has ended. The request of a lost grant may reach the server
+ * late. Until the next list, the request may then create the Lease, and the Lease may be renewed and deleted unseen.
  */
 export function observeWatchEnd(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -158,7 +158,7 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const lost = new Map(next.lostGrants.map((one) => [one.grant.holder, { ...one, grant: { ...one.grant } }]));
   return {
     ...next,
-    // Keep only the last grant to each holder. Only a refusal would need the others, and normally none can arrive now.
+    // Keep only the last grant to each holder. Only a refusal would need the others, and normally no refusal can arrive now.
     lostGrants: [...lost.values()],
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
@@ -206,7 +206,7 @@ export function beliefBy(
 
 /** If a holder has held the Lease for this time, in ms, we assume that no former holder can lead or release it. */
 const LONG_HELD_MS = 5 * 60_000;
-/** `firstEver`: candidates up to this age, or settleMs if longer, are too young to have had an election (rule 8). */
+/** With `firstEver`, candidates up to this age, or settleMs if longer, are too young to have had an election (rule 8). */
 const JUST_CREATED_MS = 1000;
 /** Precision of creationTimestamp, in ms: whole seconds. */
 const CREATION_PRECISION_MS = 1000;
@@ -231,8 +231,8 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease, now)) return memory;
-    // A coordinator of this project grants a Lease only to a candidate, when no other holder can lead any more, and
-    // writes holderIdentity and acquireTime. Another client may take the Lease while the former holder still leads.
+    // A coordinator of this project waits until no other holder can lead, grants only to a candidate, and writes both
+    // holderIdentity and acquireTime. Another client may take the Lease while the former holder still leads.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);

@@ -11,7 +11,7 @@ export interface Pod {
   /** The hostname from the Pod's spec or name. On the host network, programs see the hostname of the node instead. */
   readonly hostname: string;
   readonly isOnHostNetwork: boolean;
-  /** True for a mirror Pod: it only represents a static Pod, which the kubelet runs under another uid. */
+  /** True for a mirror Pod: it only represents a static Pod, which has another `metadata.uid`. */
   readonly isMirror: boolean;
   readonly hasHostPid: boolean;
   readonly sharesProcessNamespace: boolean;

@@ -113,7 +113,7 @@ function unproven(missing: MissingProof): HolderEnd {
 /** Returns renewTime, a time by the clock of the holder's node; undefined if a coordinator may have written it. */
 function holdersRenewTime(lease: Lease, memory: LeaseMemory): MicroTime | undefined {
   const { renewTime, acquireTime, isAcquireTimeRenewers, isRenewedByCoordinator } = lease;
-  // Assume that equal times are from a grant, unless field ownership shows that the holder wrote both times.
+  // If renewTime equals acquireTime, assume a grant, unless field ownership shows that the holder wrote both times.
   const isGrant = isRenewedByCoordinator || (renewTime === acquireTime && !isAcquireTimeRenewers);
   return isGrant || isGrantUnrenewed(memory, lease) ? undefined : renewTime;
 }
@@ -137,7 +137,7 @@ function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTi
 const USUAL_RENEWAL_MS = 2000;
 /** Upper limit of the required time without a renewal, in ms, if the holder's container is certain. */
 const MAX_SILENCE_MS = 5000;
-/** The proof requires at least this time without a renewal, in ms, so that the holder's last requests can arrive. */
+/** Lower limit of the required time without a renewal, in ms: the holder's last requests arrive within this time. */
 const SETTLED_MS = 1000;
 
 function silenceMs({ renewedEveryMs = USUAL_RENEWAL_MS }: HolderRecord, isSure: boolean): number {

@@ -32,7 +32,7 @@ export interface HolderRecord
   readonly refusedBy?: string;
 }
 
-/** A note that asks `holder` to yield. We first saw the note with this holder at `since`, when the Lease had `renewTime`. */
+/** A note that asks `holder` to yield. We first saw it in the holder's term at `since`, when the Lease had `renewTime`. */
 export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
@@ -60,7 +60,7 @@ export interface LeaseMemory {
   readonly withdrawals: ReadonlyMap<string, Instant>;
   /** Our last grant, while its result is unknown. Undefined once it is `supposedGrant` or one of `lostGrants`. */
   readonly grantOnItsWay: Grant | undefined;
-  /** Our grant whose result was unknown when we saw a different change of the Lease. The server may still refuse it. */
+  /** Our grant with an unknown result: the Lease has changed without showing the grant. The server may still refuse it. */
   readonly supposedGrant: SupposedGrant | undefined;
   /**
    * Our grants that we have not seen in the Lease, and for whose answers we no longer wait. If the server has written
@@ -86,7 +86,7 @@ export interface LeaseMemory {
   readonly rounds: Attempts;
   /** Identifies the last reported conflict: its parties, their binaryVersions and their strategies (rule 4). */
   readonly conflict: string | undefined;
-  /** When the last result of an election was written. Earlier acks no longer count (rule 3). */
+  /** When this process learned that the last result of an election was written. Earlier acks no longer count (rule 3). */
   readonly decidedAt: Instant;
   /** When the server first confirmed, or permanently refused, a ping of the current election (rule 6). */
   readonly askingSince: Instant | undefined;
@@ -193,7 +193,7 @@ export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): b
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
 
-/** A preferredHolder that loses the Lease within this time after its grant, in ms, probably crashes in a loop (rule 7). */
+/** If a preferredHolder loses the Lease within this time after its grant, in ms, the preemption usually failed (rule 7). */
 const PREEMPTION_PROBATION_MS = 60_000;
 
 const TAKE_UP_MS = 5000;
@@ -313,7 +313,7 @@ function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: I
   };
 }
 
-/** withWithdrawal() drops releases older than this, in ms. This is the default of candidateGcAfter (rule 1). */
+/** withWithdrawal() drops releases older than this, in ms: the default of candidateGcAfter (rule 1). */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
 /** Maximum number of remembered releases per Lease. A client may release a Lease under thousands of names. */
 const MAX_WITHDRAWALS = 100;

@@ -93,9 +93,9 @@ export interface Lease {
   readonly isRenewedByParticipant?: true;
   /** True if `renewTime` is from a grant to a real holder, by a coordinator of this project or the built-in. */
   readonly isRenewedByCoordinator?: true;
-  /** The field manager of the holder's first renewal that this process saw. Other managers' writes are not the holder's. */
+  /** Field manager of the holder's first renewal that this process saw. A write by another manager is not the holder's. */
   readonly renewer?: string | undefined;
-  /** True if field ownership shows an unrenewed grant by this project (rule 12). False for a fence and `Grant.isReturn`. */
+  /** True if field ownership shows an unrenewed grant by this project (rule 12), not a fence or a grant with `isReturn`. */
   readonly isUnrenewedGrant?: true;
 }
 
@@ -103,7 +103,7 @@ export interface Lease {
 export interface ElectionSettings {
   /** Timeout of a ping, in milliseconds. The coordinator adds the server's time to confirm the ping (rule 9). */
   readonly electionDurationMs: number;
-  /** Minimum leaseDurationSeconds of a grant. Also the assumed duration of a Lease that has none. */
+  /** Minimum leaseDurationSeconds of a grant. If a Lease has no duration, the coordinator assumes this duration. */
   readonly leaseDurationSeconds: number;
   /** Maximum wait of a first election for more candidates, in milliseconds (rule 6). 0 or absent: no wait. */
   readonly settleMs?: number;

@@ -70,7 +70,7 @@ export interface WrittenLease {
   readonly after: Lease;
 }
 
-/** Returns whether the server drops strategy and preferredHolder (rule 14); undefined if `after` does not show this. */
+/** Returns whether the server drops strategy and preferredHolder; undefined if the answer is not conclusive (rule 14). */
 export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
   const written = fieldsIn(action);
   const kept = withoutNotes(after);

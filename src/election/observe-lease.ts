@@ -120,7 +120,7 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
 /** Records a deletion. The holder may have renewed just before the deletion, so its duration counts from `at` (rule 8). */
 function observeDeletion(memory: LeaseMemory, at: Instant, coordinatingSince?: Instant): LeaseMemory {
   const { record, unrenewedGrant } = memory;
-  // If the server has confirmed a grant to another holder, recordGrant() has recorded that record.holder lost the Lease.
+  // If the server confirmed a grant to another holder, recordGrant() has already recorded that record.holder lost the Lease.
   const isReplaced = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
   const supposed = supposeGrants(memory, undefined, at);
   if (!record) return supposed;
@@ -137,8 +137,8 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince?: Instant): boole
 
 /**
  * Adds the holder of an unseen Lease to the beliefs: the server's answer to a creation has shown that a Lease exists,
- * but the watch has not shown it. Its holder may have renewed this Lease before a deletion of the Lease, or may renew it
- * unseen until the next list. The name of the holder is known only if the server confirmed our grant.
+ * but the watch has not shown this Lease. Its holder may have renewed it until its deletion, or may renew it unseen
+ * until the next list. The name of the holder is known only if the server confirmed our grant.
  */
 export function observeUnseen(memory: LeaseMemory, now: Now): LeaseMemory {
   const { unrenewedGrant, beliefs } = memory;
@@ -175,7 +175,7 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   // A list does not show when the release was written. Assume the earliest possible time: when `record` was seen.
   const writtenAfter = coordinatingSince === undefined ? at - change.lateMs : record.since;
   if (record.holder === '') {
-    // Do not add an unknown holder if supposeGrants() has already added the holder of our own grant. If the Lease was
+    // Do not add an unknown holder if supposeGrants() has already added the holder of `unrenewedGrant`. If the Lease was
     // deleted and created again, observeNewcomer() has already decided whether to add an unknown holder.
     const isKnown = memory.unrenewedGrant !== undefined || !isSameLease;
     const isReleased = isLikeRelease && writtenAfter >= matterUntil(allBeliefs(memory));
@@ -348,7 +348,7 @@ function termOf(
 ): Pick<HolderRecord, 'renewedEveryMs' | 'acquiredAfter'> {
   const isSameLease = former?.leaseUid === lease.uid;
   if (!isSameLease || former.holder !== lease.holderIdentity) {
-    // A list does not show when the holder changed. This may have been at any time after the last seen record.
+    // A list does not show when the holder changed: the change may have come at any time after the last seen record.
     const listedAfter = isSameLease ? former.since : undefined;
     return { renewedEveryMs: undefined, acquiredAfter: isListed ? listedAfter : at };
   }
@@ -367,7 +367,7 @@ function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): Leas
   return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Remembers when this process first saw a note, not spec.preferredHolder, ask the holder to yield (rule 14). */
+/** Remembers when this process first saw that a note, not spec.preferredHolder, asks the holder to yield (rule 14). */
 function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMemory {
   const { noted, record } = memory;
   const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;

@@ -34,7 +34,7 @@ function outcomeIn(found: Tally): Outcome {
 /**
  * Returns the candidates in `absent` whose answers could still change the outcome among `present`. Ignores candidates
  * that could win only by age or name: no election waits for them (rule 6). Tests each candidate alone. If none is
- * decisive, tests all together: several lists of strategies may conflict, although none does alone.
+ * decisive, tests all together (some lists of strategies conflict only together), and returns all or none.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],
@@ -105,7 +105,7 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
   if (!order?.isElectable(candidate)) return false;
   if (outcome.kind === 'noneElectable') return true;
   const { leader } = outcome;
-  // Not every criterion makes an incumbent yield: under NewestVersion, a better version does not (rule 5).
+  // An incumbent need not yield to each better candidate: under NewestVersion, only to a higher priority (rule 5).
   const compare = leader.name === incumbent ? order.comparePreemption : order.compareMerit;
   return compare(candidate, leader) < 0;
 }
@@ -120,8 +120,8 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
 }
 
 /**
- * After this many conflicting strategies, a tally ignores further ones. They would not change the outcome: two
- * strategies already conflict.
+ * After this many conflicting strategies, a tally ignores further ones. They would not change the kind of the outcome:
+ * two strategies already conflict.
  */
 const MAX_AT_ODDS = 1000;
 
@@ -129,7 +129,7 @@ const MAX_AT_ODDS = 1000;
 const FEW = 8;
 
 /**
- * Returns the candidates that matter: those that decide the strategy, the best one by each strategy, and the incumbent.
+ * Returns the candidates that matter: those that decide the strategy, the best one under each strategy, and the incumbent.
  * The others do not change the outcome, even if more candidates are added later. So later comparisons in a decision can
  * omit the others.
  */
@@ -160,7 +160,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string) {
   let highest: SemVer | undefined;
   let highestText: string | undefined;
   let named = new Map<string, LeaseCandidate>();
-  // The best candidate by each strategy.
+  // The best candidate under each strategy.
   const best = new Map<string, LeaseCandidate>();
   const orders = [...strategies];
   for (const candidate of candidates) {
@@ -217,7 +217,7 @@ function agreementIn({ lists, firsts, named }: Tally): StrategyResolution {
   const [only] = firsts;
   // Lists with the same first element agree. The other elements do not matter.
   if (firsts.size === 1 && only !== undefined) return { kind: 'resolved', strategy: only };
-  // Merging more lists would take longer than a decision may take.
+  // Merging more than MAX_LISTS lists would take longer than a decision may take.
   return lists.size > MAX_LISTS ? conflictBetween(firsts) : mergePreferences([...lists.values()].map(listOf));
 }
 

@@ -22,7 +22,7 @@ import type { ElectionInput } from './view.ts';
 /** The part of an ElectionInput that these functions change. `candidates` may omit candidates that stay the same. */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
 
-/** Records the effects of a decision on the memory. The coordinator calls this even if a decision has no actions. */
+/** Records the effects of a decision on the memory. Call this even if the decision has no actions. */
 export function recordDecision<K extends Known>(known: K, decision: Decision, at: Instant): K {
   const { conflict, isRound, isAsking } = decision;
   let { memory } = known;

@@ -14,7 +14,7 @@ export interface Strategy {
   explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
 }
 
-/** A comparison, and the name of the reason why a candidate loses by it, for example `LowerPriority`. */
+/** A comparison, and the name of the reason if a candidate loses this comparison, for example `LowerPriority`. */
 export type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
 
 export interface StrategyParts {

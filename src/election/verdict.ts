@@ -4,7 +4,7 @@ import type { Action, Reason } from './decision.ts';
 import type { Instant } from './model.ts';
 import { lapsedUntil, possibleCandidates, type Standing, type View, withdrawnUntil } from './view.ts';
 
-/** The decision of one policy. `decideElection()` adds the parts of a Decision that all policies share. */
+/** The result of one policy. `decideElection()` adds the parts of a Decision that all policies share. */
 export interface Verdict {
   readonly reason: Reason;
   readonly actions?: readonly Action[];

@@ -60,7 +60,7 @@ export interface View<T extends Tenure = Tenure> {
   readonly standings: readonly Standing[];
   /** The standings of `input.twins`. They take no part, but the coordinator pings and collects them (rule 13). */
   readonly twins: readonly Standing[];
-  /** A subset of the live candidates. An election among this subset has the same outcome as one among all of them. */
+  /** Some of the live candidates. An election among these has the same outcome as an election among all live candidates. */
   readonly live: readonly LeaseCandidate[];
   readonly outcome: Outcome;
   /** The outcome of the election if all candidates in the states `Awaiting` and `Idle` answered a ping. */
@@ -120,7 +120,7 @@ export type Tenure =
       readonly endedAt?: Instant;
     };
 
-/** Without crash evidence, pings start at most this long before an expiry, in ms. Enough for three waves (rule 6). */
+/** How early pings ahead of an expiry may start, in ms, without crash evidence. Enough for three waves (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
 /** Returns whether the Lease is held or vacant at `at`, according to what this process has seen. */
@@ -193,7 +193,7 @@ export function showsElection(lease: Lease | undefined): boolean {
 export type CandidateState =
   | 'Live' // Takes part in the election.
   | 'Awaiting' // The coordinator has pinged the candidate, which may still answer.
-  | 'Idle' // Valid, but must answer a ping before it takes part.
+  | 'Idle' // Valid, but takes part only after a renewal, such as the answer to a ping.
   | 'Lapsed' // Did not take up its grants. Takes part only if no other candidate can lead.
   | 'Withdrawn' // Has just released the Lease. Takes part only if no other candidate can lead.
   | 'Unresponsive' // Did not answer a ping in time. Takes no part until it renews.

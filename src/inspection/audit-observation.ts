@@ -33,8 +33,8 @@ export interface WatchedLease {
 }
 
 /**
- * The renewals that this process has seen. Equal renewTime and acquireTime show that a client has just taken or granted
- * the Lease. The count and the intervals omit the next renewal, because it does not come after the usual interval.
+ * The renewals that this process has seen. If renewTime equals acquireTime, a client has just taken or granted the Lease.
+ * The count and the intervals omit the first renewal after that, because it does not come after the usual interval.
  */
 interface SeenRenewals {
   readonly count: number;
@@ -82,7 +82,7 @@ interface AuditRequest extends Omit<ClusterScope, 'settings'> {
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
 /** Timeout of a watch without events, in ms. Longer than the longest audit (1 h): a lack of renewals is no failure. */
 const STALL_MS = 2 * 3_600_000;
-/** If the server closes a watch sooner than this, in ms, the audit reports a problem: a watch asks for at least 5 min. */
+/** If the server closes a watch within this time, in ms, the audit reports a problem: a watch requests at least 5 min. */
 const MIN_LIFETIME_MS = 60_000;
 
 /**
@@ -130,7 +130,7 @@ async function watchLeases(request: AuditRequest): Promise<Omit<AuditObservation
   return { leases: [...leases.values()], heartbeats, unread, now, watchedMs };
 }
 
-/** Updates `leases` for `watchMs`, or until the signal aborts. If the watch ends before that, returns why. */
+/** Updates `leases` for `watchMs`, or until the signal aborts. If the updates end earlier, returns why. */
 async function followLeases(
   { client, clock, namespace, watchMs, signal }: AuditRequest,
   leases: Map<string, WatchedLease>,

@@ -87,7 +87,7 @@ export async function observeElections(
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
-/** Returns the error for a missing election. If the user may read all namespaces, names those with such an election. */
+/** Returns the error for a missing election. If the user may read all namespaces, names those with a Lease of this name. */
 export async function missingElection(leaseName: string, scope: ClusterScope): Promise<Error> {
   const text = `there is no Lease ${leaseName} in namespace ${scope.namespace}, and no candidate for it`;
   const everywhere = await observeElections({ ...scope, namespace: '' }).catch(() => undefined);
@@ -267,7 +267,7 @@ export function recordFirstCandidate(
 /** Tolerated difference between clocks, in ms. A smaller difference hardly changes the ages in the output. */
 export const TOLERATED_SKEW_MS = 2000;
 
-/** The server's time minus this machine's, in ms. A range: the server sends whole seconds, and a request takes time. */
+/** The server's time minus this machine's time, in ms. A range: the server sends whole seconds, and a request takes time. */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;

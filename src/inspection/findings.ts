@@ -10,7 +10,7 @@ import { type LeaseStatus, statusOf } from './lease-status.ts';
 import { adviceOnTrouble, counted, describePriority, endOf, listed, stateTexts } from './wording.ts';
 
 /**
- * `error`: a Lease has no leader (`checkLeases` has two exceptions), or no election can succeed. `warning`: a lesser
+ * `error`: a Lease in use has no leader (a fenced Lease is no error), or no election can succeed. `warning`: a lesser
  * problem, for example a risk, or a part of the cluster that could not be examined. `ok`: no problem.
  */
 export type Severity = 'error' | 'warning' | 'ok';
@@ -272,7 +272,7 @@ function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[]
   return findings.length > 0 ? findings : [passed('No clock is off by more than 2 s.')];
 }
 
-/** Reports a renewTime that is ahead of this machine's clock and (if known) the server's: one of the two may be slow. */
+/** Reports a renewTime ahead of both this machine's clock and (if known) the server's clock: either clock may be slow. */
 function checkRenewTimes({ elections, now }: ObservedElections, ahead?: ServerAhead): Finding | undefined {
   const otherIsAheadMs = skewOf(ahead) === undefined ? ahead?.max : ahead && -ahead.min;
   const latest = now.wall + BigInt(Math.round((Math.max(0, otherIsAheadMs ?? 0) + TOLERATED_SKEW_MS) * 1000));

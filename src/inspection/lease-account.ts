@@ -56,7 +56,7 @@ function strategyOf({ outcome, standings }: Decision, onLease: string, writtenBy
   }));
   return {
     resolved,
-    // Of the candidates that may take part, `askedBy` has those whose first choice is `resolved`, `others` all others.
+    // The candidates that may take part. `askedBy`: all whose first choice is `resolved`; `others`: the rest.
     askedBy: parties.filter(({ asksFor }) => asksFor[0] === resolved).map(({ name }) => name),
     others: parties.filter(({ asksFor }) => asksFor[0] !== resolved),
     onLease,

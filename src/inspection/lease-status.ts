@@ -177,7 +177,7 @@ function waitingFor(decision: Decision, { outlook: outcome, tenure, at }: View):
   return grant ? `the coordinator to give it to ${grant.holder}` : waitsFor(reason);
 }
 
-/** Returns the names of the candidates in state `Awaiting`, and of those that the decision will ping. */
+/** Returns the names of the candidates that are `Awaiting` or that the decision will ping. */
 function unansweredIn({ actions, standings }: Decision): readonly string[] {
   const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
   const awaited = standingsIn(standings, 'Awaiting').map(({ candidate }) => candidate.name);

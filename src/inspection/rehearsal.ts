@@ -27,7 +27,7 @@ const HORIZON_MS = 180_000;
 const MAX_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;
 
-/** With these reasons, a vacant Lease is settled before QUIET_MS has passed: the coordinator will choose no leader. */
+/** With these reasons, a vacant Lease is settled without a wait of QUIET_MS: the coordinator will choose no leader. */
 const LASTING = new Set<Reason>(['NoCandidates', 'PlainElector', 'ThirdPartyStrategy', 'CoordinatorLease']);
 
 /**
@@ -59,7 +59,7 @@ export type Change =
   | {
       readonly kind: 'replace';
       readonly names: readonly string[];
-      /** `next`: the holder stops, if it is in `names`. `last`: the holder stops only if no other candidate is left. */
+      /** `next`: the holder stops, if it is in `names`. `last`: it stops only if no other candidate in `names` is left. */
       readonly leaderIs: 'next' | 'last';
       readonly successor: LeaseCandidate;
     };

@@ -146,7 +146,7 @@ export function describePriority(value: number, until: string | undefined): stri
   return until === undefined ? String(value) : `${value} until ${until}`;
 }
 
-/** Returns the priorities that are not 0 or have an end, highest first, each with the number of its candidates. */
+/** Returns the priorities that have an end or are not 0, highest first, each with the number of its candidates. */
 export function countPriorities(standings: readonly Standing[]) {
   const set = standings
     .map(({ candidate: { priority } }) => ({ value: priority.value, until: endOf(priority) }))

@@ -57,7 +57,7 @@ export class Channel {
     this.#endpoint = endpoint;
   }
 
-  /** Resolves to an answer with any status, even an error. Rejects if a failure or `signal` comes before the answer. */
+  /** Resolves to an answer with any status, even an error. Rejects if the request fails or is aborted before the answer. */
   send({ method, path, headers, body, tls, signal }: OutgoingRequest): Promise<IncomingAnswer> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
@@ -83,7 +83,7 @@ export class Channel {
     });
   }
 
-  /** Closes all connections except retired ones, even during calls. The caller must send no requests afterwards. */
+  /** Closes idle and busy connections, but not retired ones. The caller must send no requests afterwards. */
   cut(): void {
     this.#connections?.tunnels?.cut();
     this.#connections?.agent.destroy();

@@ -25,8 +25,8 @@ export interface ApiRequest {
     | 'application/json-patch+json'
     | 'application/apply-patch+yaml';
   /**
-   * Time limit of the call in ms, default 10,000. The time includes waiting in the queue. It ends when the client has
-   * read the whole answer. For a stream, it ends when the head of the answer has arrived.
+   * Time limit in ms, default 10,000: from the call until the client has read the whole answer. For a stream, until the
+   * head of the answer has arrived. The time includes waiting in the queue.
    */
   readonly deadlineMs?: number;
   /** Aborts the call, or its stream. */

@@ -79,7 +79,7 @@ export function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) || (hasStatus(error, 404) && error.reason === 'NotFound');
 }
 
-/** True if the server refused a patch with this uid, because the object that has the name now has another uid. */
+/** True if the server refused a patch that names `uid`, because another object with the same name has replaced this one. */
 export function isReplaced(error: unknown, uid: string): boolean {
   return hasStatus(error, 409, 422) && error.message.includes(uid);
 }

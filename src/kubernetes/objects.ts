@@ -20,7 +20,7 @@ export interface KubernetesObject {
   readonly [field: string]: unknown;
 }
 
-/** Metadata fields that must be strings if present. Those in `timeFields` may also be null. */
+/** Metadata fields that must be strings if present. The fields in `timeFields` may also be null. */
 const textFields = ['namespace', 'uid', 'resourceVersion'];
 const timeFields = ['creationTimestamp', 'deletionTimestamp'];
 

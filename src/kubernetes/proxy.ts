@@ -30,7 +30,7 @@ export class ProxyTunnels {
         `the cluster's proxy-url ${protocol}// is not supported: use http://, https:// or socks5://`,
       );
     }
-    // Remove the brackets of an IPv6 address.
+    // Remove the brackets of an IPv6 address, because connect() does not accept them.
     this.#address = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || defaultPort) };
   }
 

@@ -10,7 +10,7 @@ import { ObjectStore, type StoreChange } from './store.ts';
 
 /**
  * A change that the store already contains. Changes from a watch come in the order of their arrival. Changes from a
- * list come in the order of its items. Then come the deletions of objects that the list does not contain.
+ * list come in the order of its items. The deletions of objects that the list does not contain come last.
  */
 export interface ReflectorEvent<T> extends StoreChange<T> {
   /** True for events of the first complete list, and of failed lists before it. The changes may have happened long ago. */
@@ -43,7 +43,7 @@ export interface ReflectorOptions<T> {
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
   /**
    * Converts an object from the server. `previous` is the object that the store has under the same namespace and name;
-   * undefined if the store has none. If `decode` throws, the store keeps `previous`. A DELETED event removes the object.
+   * undefined if the store has none. If `decode` throws, the store keeps `previous`, unless the event is DELETED.
    */
   readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;

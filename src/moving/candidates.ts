@@ -45,7 +45,7 @@ export function setPriority(
 }
 
 /**
- * Undoes the change of the priority by `drain` or `transfer`, as {@link priorityRemoval} describes. Resolves to false
+ * Undoes a priority change that `drain` or `transfer` has made, as {@link priorityRemoval} describes. Resolves to false
  * if the candidate has no record of such a change, or no longer exists.
  */
 export async function unsetPriority(client: KubernetesClient, candidate: ListedCandidate): Promise<boolean> {

@@ -46,7 +46,7 @@ const LOOK_PERIOD_MS = 1000;
 
 /**
  * Gives a candidate the highest priority of its Lease, and waits until the candidate leads, or until the timeout. If
- * the candidate cannot lead, sets no priority. If an obstacle appears during the wait, removes the priority again.
+ * the candidate cannot lead, sets no priority. If an obstacle appears during the wait, restores the former priority.
  * @throws the errors of the client, or an error if the Lease does not exist and has no candidates.
  */
 export async function transferLease(
@@ -105,7 +105,7 @@ async function look(leaseName: string, request: MoveRequest) {
   throw await missingElection(leaseName, request);
 }
 
-/** Lists the candidate again. If two candidates have this name, returns the one that takes part (rule 13). */
+/** Lists the candidate, to get its raw object. Of two candidates with this name, returns the participating one (rule 13). */
 async function findTarget({ candidates }: ElectionInput, name: string, { client, namespace }: MoveRequest) {
   const target = candidates.find(({ candidate }) => candidate.name === name)?.candidate;
   const found = await selectCandidates(client, namespace, { kind: 'candidate', name });

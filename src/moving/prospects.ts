@@ -10,7 +10,7 @@ const LARGEST = 2 ** 31 - 1;
 /** States in which a candidate can lead, now or after it answers a ping. Excludes held back candidates (rule 3). */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle']);
 
-/** Returns a priority of at least 1, above the priorities of all other candidates; undefined if no higher int32 exists. */
+/** Returns a priority above 0 and above the current and later ones of other candidates; undefined if no int32 is higher. */
 export function priorityAbove({ candidates }: ElectionInput, name: string): number | undefined {
   const others = candidates
     .filter(({ candidate }) => candidate.name !== name)

@@ -81,7 +81,7 @@ export function decideElector(view: ElectorView, now: Instant): ElectorStep {
   return decideLeading(view, term, now);
 }
 
-/** Returns the time at which the Lease expires without another renewal, by this machine's clock. */
+/** Returns when the Lease expires if the elector does not renew it again, by this machine's clock. */
 export function lapsesAt({ renewedAt }: TermView, { leaseDurationMs }: ElectorTiming): Instant {
   return renewedAt + leaseDurationMs;
 }
@@ -98,14 +98,14 @@ export function isTaken({ sight, identity }: Pick<ElectorView, 'sight' | 'identi
 }
 
 /**
- * Returns whether another program with the same identity has renewed the Lease: leaseTransitions is greater than in
- * this term, but the Lease is not a new grant.
+ * Returns whether another program with the same identity has renewed the Lease: leaseTransitions is greater than
+ * `fencingToken`, and the Lease is not a new grant.
  */
 export function isRenewedByRival(lease: Lease | undefined, identity: string, fencingToken: number): boolean {
   return lease?.holderIdentity === identity && lease.leaseTransitions > fencingToken && !isGrant(lease);
 }
 
-/** Returns whether the Lease looks like an unrenewed grant: renewTime is from a coordinator, or equals acquireTime. */
+/** True if the Lease looks like an unrenewed grant: a coordinator wrote renewTime, or renewTime equals acquireTime. */
 export function isGrant(lease: Lease): boolean {
   return lease.isRenewedByCoordinator === true || isUnrenewedGrant(lease);
 }
@@ -150,7 +150,7 @@ export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: Lease
 /**
  * Returns whether the Lease looks like an unrenewed grant: acquireTime equals renewTime. Most grants set both to the
  * same time, and a renewal then changes renewTime, but not acquireTime. Exceptions: a grant of the built-in coordinator
- * sets no acquireTime, and a grant of a reserved Lease sets an acquireTime before renewTime (rule 8).
+ * sets no acquireTime, and a grant of a reserved Lease sets acquireTime to an earlier time than renewTime (rule 8).
  */
 export function isUnrenewedGrant(lease: Lease | undefined): boolean {
   return lease?.acquireTime !== undefined && lease.acquireTime === lease.renewTime;

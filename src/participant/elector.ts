@@ -24,7 +24,7 @@ interface ElectorParts extends LeaseParts {
   readonly metrics: ParticipantMetrics | undefined;
   /** True if this elector only watches the Lease, because the program has its own elector. */
   readonly isFollowing: boolean;
-  /** If the Lease names this identity at the start, the elector writes nothing for this long after its creation, in ms. */
+  /** If the Lease as first seen names this identity: minimum time from the elector's creation to its first write, in ms. */
   readonly resumeDelayMs: number;
   /** Called when `holder` or `term` may have changed. Must not throw. */
   readonly onChange: () => void;

@@ -22,7 +22,7 @@ export interface ParticipateOptions {
    */
   readonly identity?: string | undefined;
   /**
-   * The Pod in which the program runs. If the Pod is in the namespace of the LeaseCandidate, it owns the
+   * The Pod in which the program runs. If the Pod is in the namespace of the LeaseCandidate, the Pod owns the
    * LeaseCandidate: when the Pod is deleted, Kubernetes also deletes the LeaseCandidate. Default of `pod.namespace`:
    * the namespace of the service account that the program uses. With a kubeconfig or a `client`, there is no default:
    * without `pod.namespace`, the LeaseCandidate has no owner.

@@ -79,7 +79,7 @@ export class RunningTerm implements Term {
     return this.signal.aborted;
   }
 
-  /** Makes `remainingMs` return 0, because the Lease no longer belongs to this term, or the program has stopped. */
+  /** Makes `remainingMs` return 0, because the Lease no longer belongs to this term, or `lead` has ended. */
   take(): void {
     this.#isTaken = true;
   }

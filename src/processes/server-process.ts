@@ -92,7 +92,7 @@ function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   return { directory, remove };
 }
 
-/** Throws if the file exists and was not written by this command. */
+/** Throws if the file exists and `serve` has not written it. */
 function refuseToOverwrite(file: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8').startsWith(KUBECONFIG_HEADER)) return;
   throw new Error(
@@ -100,7 +100,7 @@ function refuseToOverwrite(file: string): void {
   );
 }
 
-/** Writes an admin and a read-only kubeconfig. Returns the paths; a path is undefined if no token has this access. */
+/** Writes an admin and a read-only kubeconfig, each only if a token has that access. Returns the paths of these files. */
 function writeKubeconfigs(
   { kubeconfigOut, listen }: ServeSettings,
   directory: string,

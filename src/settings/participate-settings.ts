@@ -154,8 +154,8 @@ export function contradictionsWith(command: readonly string[], given: Participat
 }
 
 /**
- * Time from the deadline at which the wrapper sends SIGKILL until the deadline of its guard, in ms. The command needs a
- * moment to end after the SIGKILL of the wrapper.
+ * Delay of the guard's deadline after the wrapper's deadline, in ms. At its deadline, the wrapper sends SIGKILL to the
+ * command, and the command then needs a moment to end.
  */
 const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
@@ -173,7 +173,7 @@ export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number
   return { wrapperMs, guardMs: wrapperMs + GUARD_DELAY_MS };
 }
 
-/** Interval of extensions of the guard's deadline, in ms. Even a renewal at the renew deadline extends it in time. */
+/** Interval at which the wrapper extends the guard's deadline, in ms. Short enough for renewals at the renew deadline. */
 export function guardIntervalMs(leaseDurationMs: number, renewDeadlineMs: number): number {
   return Math.min(leaseDurationMs / 3, (killTimes(leaseDurationMs).guardMs - renewDeadlineMs) / 2);
 }

@@ -38,8 +38,8 @@ const settings = {
       defaultNote: 'generated, and kept in the data directory',
     }),
     // If this option names no LeaseCandidate version of coordination.k8s.io, the server drops the fields strategy and
-    // preferredHolder of Leases, unless the stored Lease already has the field. kube-apiserver does the same if its
-    // feature gate CoordinatedLeaderElection is off.
+    // preferredHolder from each write of a Lease, but keeps a field that the stored Lease already has. kube-apiserver
+    // does the same if its feature gate CoordinatedLeaderElection is off.
     leaseCandidateVersions: option('leasecandidate-versions', versions, {
       description:
         'versions of LeaseCandidate to serve; without a version of coordination.k8s.io, as with the feature gate off; "none" serves none',

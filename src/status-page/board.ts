@@ -45,7 +45,7 @@ export function createBoard(clock: Clock, source: LeaseSource) {
     rows,
     /**
      * Marks the entry of a Lease as outdated.
-     * @param isRenewalOnly true if the holder only renewed the Lease. Then, marks only the entry of a vacant Lease.
+     * @param isRenewalOnly true if the holder only renewed the Lease. Then, marks the entry only if it shows a vacant Lease.
      * A renewal rarely changes the entry of a held Lease. If it does, the next decision or a deadline marks the entry.
      */
     touch(key: LeaseKey, isRenewalOnly = false): void {

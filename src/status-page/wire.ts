@@ -43,7 +43,7 @@ export interface StateMessage {
   readonly lockHolder?: string | undefined;
   /** Whether the API server serves LeaseCandidates, as last known. Becomes `served` after the replica has read them. */
   readonly api: 'unknown' | 'served' | 'notServed';
-  /** Whether the replica has cached all watched Leases, and all candidates of available sources. False without a source. */
+  /** Whether all watched Leases, and all candidates of available sources, are cached. False if no source is available. */
   readonly hasSynced: boolean;
   /**
    * When a watch of the replica was interrupted. The replica misses changes until it restarts the watch. Absent while

@@ -17,7 +17,7 @@ export function withoutCredentials(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//');
 }
 
-/** Top-level domains for hosts of the cluster, machine or local network. A public website has no name in them. */
+/** Top-level domains for hosts of the cluster, machine or local network. A public website has no name in these domains. */
 const PRIVATE_DOMAINS = ['localhost', 'svc', 'local', 'internal'];
 
 /**

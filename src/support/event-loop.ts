@@ -72,7 +72,7 @@ export class EventLoopShare {
     this.#clock = clock;
   }
 
-  /** Runs one task. If the series has by then blocked the event loop for too long, waits until other work has run. */
+  /** Runs one task. Then, if the series has blocked the event loop for too long, waits until other work has run. */
   async take(work: () => void): Promise<void> {
     const now = this.#clock.now();
     if (now - this.#workedAt > PAUSE_MS) this.#busySince = now;

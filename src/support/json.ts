@@ -3,7 +3,7 @@ export interface JsonObject {
   readonly [field: string]: unknown;
 }
 
-/** Returns whether a parsed JSON value is an object, so neither null nor an array. */
+/** Returns whether a parsed JSON value is an object: not null, and not an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -5,8 +5,8 @@ const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
 
 /**
- * Parses a duration (`500ms`, `1.5m`, `1h30m`) to milliseconds. The format is a subset of Go's: no sign, and the units
- * h, m, s and ms. Returns undefined if the text is invalid, or if the duration is not a whole number of milliseconds.
+ * Parses a duration (`500ms`, `1.5m`, `1h30m`) to milliseconds. The format is a subset of Go's: no sign, only the
+ * units h, m, s and ms. Returns undefined if the text is invalid, or if the duration is not a whole number of milliseconds.
  */
 export function parseDurationMs(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined;
@@ -74,7 +74,7 @@ export function printable(text: string): string {
 
 /**
  * Makes text from the cluster safe to show on several lines: escapes it like {@link printable}, but keeps each `\n`.
- * Shortens the text to `maxLength` characters.
+ * Shortens the result to at most `maxLength` characters.
  */
 export function printableLines(text: string, maxLength: number): string {
   return shortened(text.split('\n').map(printable).join('\n'), maxLength);

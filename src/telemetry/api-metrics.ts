@@ -56,7 +56,7 @@ export function createApiMetrics(registry: Registry, sources: ScrapeSources, clo
   );
   return {
     called({ method, verb, status, durationMs }: Omit<ApiCallObservation, 'resource'>) {
-      // client-go uses the code `<error>` for a request without an answer. Here, it also means an incomplete answer.
+      // client-go uses the code `<error>` for a request without an answer. Here, it also means a partial or invalid answer.
       requests.inc({ code: status === 'error' ? '<error>' : status, method });
       requestSeconds.observe({ verb }, durationMs / 1000);
     },

@@ -90,7 +90,7 @@ const SURVEY_AGE_MS = 1000;
 export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** For each unled Lease without `since` in the last survey: the time since which each survey has found it unled. */
+  /** For each unled Lease without `since` in the last survey: when the first survey in a row found this Lease unled. */
   let foundUnled = new Map<string, Instant>();
 
   const current = sharedWhileRunning(async () => {

@@ -85,7 +85,7 @@ export function createElectionTimer() {
         courses.set(key, { rest: { at, isFruitless }, neededSince: undefined, decidedAt: at });
       }
     },
-    /** Returns the durations of the election if `decision` grants or prefers; undefined otherwise, and after `lockLost`. */
+    /** Returns the durations of the election if `decision` grants or prefers. Otherwise, or after `lockLost`, undefined. */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant) {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
@@ -96,8 +96,8 @@ export function createElectionTimer() {
         /** Time from the moment when an election was needed and possible until the decision. */
         needToDecisionMs: decidedAt - neededSince,
         /**
-         * Time from the expiry of the Lease until the grant; only for the reason `LeaseExpired`. If an earlier decision
-         * found no candidate that could be elected, the time starts when a candidate can be elected.
+         * Time from the expiry of the Lease until the grant; only for the reason `LeaseExpired`. If no election was
+         * possible after the expiry, the time starts when an election became possible.
          */
         expiryToHolderMs:
           expiredAt === undefined ? undefined : at - Math.max(expiredAt, rest ? neededSince : expiredAt),
@@ -153,7 +153,7 @@ export class TroubleWatch {
    */
   decided(key: string, { reason, outcome, conflict = '' }: Decision) {
     if (electionSteps.has(reason)) return {};
-    // Check `reason`, too: `outcome` has a strategy if the live candidates agree, even if a conflict with others continues.
+    // Check `reason`, too: if the live candidates agree, `outcome` has a strategy, even if other candidates still disagree.
     const isConflict = reason === 'StrategyConflict';
     if (isConflict) this.#conflicting.add(key);
     const isResolved = !isConflict && 'strategy' in outcome && this.#conflicting.delete(key);

@@ -12,7 +12,7 @@ export interface ScrapeSources {
   };
   /** Surveys the Leases. `known`: the `redundancy` that the last survey returned. */
   readonly survey?: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>;
-  /** Returns when the longest-silent watch last received data; undefined without watches, or if one has no data yet. */
+  /** Returns when the longest-silent watch last received data; undefined if there is no watch, or a watch has no data yet. */
   readonly lastHeard?: (resource: WatchedResource) => Instant | undefined;
   /** Number of locks that other coordinators hold in other namespaces. */
   readonly otherLocks?: () => number;
@@ -37,7 +37,7 @@ export function instrumentsOf(registry: Registry) {
       for (const labels of combinations(values)) counter.inc(labels, 0);
       return counter;
     },
-    /** Registers a gauge. Each scrape calls `collect` first. */
+    /** Registers a gauge. Each scrape calls `collect` before it reads the gauge. */
     gauge<L extends string = never>(
       name: string,
       help: string,

@@ -24,8 +24,8 @@ const OTHERS = 'other messages';
 /**
  * Limits log lines: each message may be written 20 times at once, and then once a second. Each message has a second
  * budget for namespaces that were quiet for a minute, so that one namespace does not use up the lines of all others.
- * @param tell is called ten seconds after a line is dropped, once for all lines dropped by then, or earlier by
- * `tellNow`. The caller must not call `admits` for the line that `tell` writes.
+ * @param tell reports all lines dropped since its last call. It runs ten seconds after the first of these lines, or when
+ * the caller calls `tellNow`. The caller must not call `admits` for the line that `tell` writes.
  */
 export function createLogBudget(clock: Clock, tell: TellDropped) {
   const messages = new Set([OTHERS]);

@@ -69,8 +69,8 @@ export function collectProcessMetrics(registry: Registry): void {
 }
 
 /**
- * Who holds the lock in each state of this replica: another replica of this project, a foreign holder, or this replica
- * itself. In the state `standby`, the lock may also be free, or still name this replica, which has stopped acting.
+ * The label `holder` of `cle_lock_holder` in each state of this replica. In the state `standby`, the lock may also be
+ * free (label `none`), or still name this replica, which has stopped acting (label `replica`).
  */
 const HOLDER_IN: Readonly<Record<LockState['kind'], string>> = {
   standby: 'replica',

@@ -51,7 +51,7 @@ interface LeaderLabelsParts {
 
 /** The known leader labels for a Lease, and the backoff of their writes. */
 interface Entry extends KnownLabels {
-  /** The uid of a leader's Pod that, according to the server, does not exist. No label is added to this Pod again. */
+  /** The uid of a leader's Pod that, according to the server, does not exist. Adding the label is not retried. */
   readonly missing?: string | undefined;
   /** Number of consecutive failed updates of the labels. Determines the backoff. */
   readonly failures: number;

@@ -35,8 +35,8 @@ export function leadershipOf(input: ElectionInput, at: Instant): Leadership | un
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
   const { acquireTime, renewTime } = tenure.lease;
-  // Equal times: no renewal since the grant, or since a plain elector acquired the Lease. `isProvisional` does not cover
-  // every such grant: it is false while a former holder may still lead, for example after our restart.
+  // Equal times: no renewal since the grant, or since a plain elector acquired the Lease. `isProvisional` alone is not
+  // enough: it is false while a former holder may still lead, for example after our restart.
   if (acquireTime !== undefined && acquireTime === renewTime) return undefined;
   const candidate = input.candidates.find(({ candidate: { name } }) => name === tenure.holder);
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };

@@ -198,8 +198,8 @@ export class CoordinatorLock {
   }
 
   /**
-   * Whether to release the lock, because we have been unable to coordinate for too long. False before `#actFrom`: until
-   * then, no other replica could act, even if we released the lock.
+   * Whether to release the lock, because we have been unable to coordinate for too long. False before `#actFrom`: a
+   * release would not help, because until then, other replicas would also have to wait for the former holder.
    */
   #shouldRelease(): boolean {
     const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + RENEW_DEADLINE_MS;
@@ -271,7 +271,7 @@ export class CoordinatorLock {
       if (this.#isRenewed()) this.#reportLoss(record?.holder ?? '');
       this.#renewedAt = undefined;
     } else if (observation.formerHolderUntil !== undefined && observation.formerHolderUntil > this.#actFrom) {
-      // A restored backup may name us, because we held the lock earlier. A later holder may still act.
+      // A restored backup may name us, because we held the lock earlier. Wait, because a later holder may still act.
       this.#actFrom = observation.formerHolderUntil;
       this.#refreshState();
     }

@@ -60,8 +60,8 @@ export function observeLock(
 
 /**
  * Whether a foreign holder took the lock before the lease duration of the former holder was over. If so, this process
- * may have missed that the Lease was emptied or deleted, and the former holder may still act. A new holder among our
- * replicas needs no check: after a claim by force, it neither acts nor releases the lock before that duration is over.
+ * may have missed that the Lease was emptied or deleted, and the former holder may still act. If one of our replicas took
+ * the lock, no check is needed: if there was no release, that replica waits before it acts or releases the lock.
  */
 function isTakenEarly(
   previous: LockObservation | undefined,

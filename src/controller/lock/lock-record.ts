@@ -5,7 +5,7 @@ import { ownersOf, specOf, textField } from '../../coordination/raw-object.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { JsonObject } from '../../support/json.ts';
 
-/** Prefix of the identity of each of our replicas. A holder without it is foreign, such as the built-in controller. */
+/** Prefix of the identity of each of our replicas. Other holders are foreign, such as the built-in controller. */
 export const IDENTITY_PREFIX = 'coordinated-leader-election_';
 
 const RELEASED = { holder: '', leaseDurationMs: 1000 };
@@ -19,9 +19,9 @@ export function isForeign(identity: string): boolean {
   return !identity.startsWith(IDENTITY_PREFIX);
 }
 
-/** The fields of the lock's Lease that decisions about the lock depend on. */
+/** The fields of the lock's Lease that affect decisions about the lock. */
 export interface LockRecord {
-  /** spec.holderIdentity; '' when the lock is free. */
+  /** spec.holderIdentity; '' when there is no holder. */
   readonly holder: string;
   /** spec.leaseDurationSeconds in ms; undefined when absent or not a positive number. */
   readonly leaseDurationMs: number | undefined;
@@ -69,8 +69,8 @@ export function isReleased(record: LockRecord): boolean {
 }
 
 /**
- * Returns the change that gives up the lock. If a former holder may act for another `settlingMs`, the lock is not
- * released: it keeps its holder, and expires after that time.
+ * Returns the change that gives up the lock. If a former holder may still act for `settlingMs`, this change does not
+ * release the lock, but keeps `holder`, and makes the lock expire after `settlingMs`.
  */
 export function release(holder: string, settlingMs: number): Omit<RecordChange, 'wallTime'> {
   return settlingMs > 0 ? { holder, leaseDurationMs: settlingMs } : RELEASED;
@@ -92,7 +92,7 @@ export function withRecord(lease: KubernetesObject, change: RecordChange): Kuber
 
 function changedFields(spec: JsonObject, { holder, leaseDurationMs, wallTime }: RecordChange): JsonObject {
   const written = formatMicroTime(wallTime);
-  // Other replicas recognize a renewal by a changed renewTime, so change it even if our clock shows the same time.
+  // Other replicas recognize a renewal by a changed renewTime, so change it even if our clock shows the old renewTime.
   const renewTime = written === spec['renewTime'] ? formatMicroTime(wallTime + 1n) : written;
   const leaseDurationSeconds = Math.ceil(leaseDurationMs / 1000);
   const renewed = { holderIdentity: holder, leaseDurationSeconds, renewTime };

@@ -6,7 +6,7 @@ import type { LockCall, LockStorage } from './lock-storage.ts';
 export const LEASE_DURATION_MS = 15_000;
 /** The holder stops acting when this time has passed since it sent its last successful renewal, in ms. */
 export const RENEW_DEADLINE_MS = 10_000;
-/** Interval of renewals, and of reads while another process holds the lock, in ms. */
+/** Interval of renewals, and of reads while this replica does not hold the lock, in ms. */
 export const RETRY_PERIOD_MS = 2000;
 
 /** Events for logs and metrics, in addition to changes of the state. */
@@ -41,7 +41,7 @@ export interface CoordinatorLockOptions {
  *
  * This deadline prevents two coordinators from acting at the same time (rule 10). A write begins at most 10 s after the
  * holder sent its last successful renewal, and ends at most 13.5 s after it. For other replicas, the lock expires 15 s
- * after they saw this renewal. The write ends before that, even if one clock is 5 % slow and the other is 5 % fast:
+ * after they saw this renewal. The write ends earlier, even if the holder's clock is 5 % slow and the other's 5 % fast:
  * 13.5 s / 0.95 < 15 s / 1.05.
  */
 export const LONGEST_WRITE_MS = 3500;
@@ -54,7 +54,7 @@ export const LONGEST_WRITE_MS = 3500;
  */
 export interface LockState {
   readonly kind: 'standby' | 'waiting' | 'settling' | 'active';
-  /** The holder as last seen; absent if the lock is free. */
+  /** The holder as last seen; absent if the lock has no holder. */
   readonly holder?: string;
   readonly since: Instant;
   /** The time at which a settling replica becomes active if it still holds the lock; absent in other states. */

@@ -161,7 +161,7 @@ const NOT_EXECUTABLE = 126;
 function endOf(child: ChildProcess, file: string): Promise<CommandEnd> {
   return new Promise((resolve) => {
     child.on('error', (error) => {
-      // Without a pid, the command did not start. With a pid, only a signal was not delivered: ignore the error.
+      // Without a pid, the command did not start. With a pid, it has started: ignore the error, and wait for its exit.
       if (child.pid === undefined) resolve(notStarted(file, error));
     });
     child.once('exit', (code, signal) =>

@@ -93,7 +93,7 @@ export class LeadConnections {
   /** Lets a program wait for the lead. Refuses its request after a pause, or if too many programs wait. */
   join(response: ServerResponse): void {
     const { clock, logger, onChange } = this.#parts;
-    // After a pause, refuse requests until a check is on time. By then, all requests from the pause have been read.
+    // After a pause, refuse requests until a check is on time. By then, the sidecar has read all requests from the pause.
     if (this.#wasPaused || this.#isCheckLate()) {
       logger.info('Refused a request for the lead: it may have waited while this sidecar was paused');
       endWith(response, 'the sidecar was paused, so the request may be old; retry now\n');

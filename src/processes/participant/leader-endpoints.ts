@@ -28,9 +28,9 @@ interface LeadershipParts {
 }
 
 /**
- * The leadership that a sidecar passes on to the program in the same pod. Each answer of `/leader` promises that the
- * program may lead for `validForMs`. The sidecar releases the Lease only after all promises have expired, or after the
- * program has confirmed that it has stopped.
+ * The leadership that a sidecar passes on to the program in the same pod. Without connections, each answer of `/leader`
+ * promises that the program may lead for `validForMs`, and the sidecar releases the Lease only after all promises have
+ * expired, or after the program has confirmed that it has stopped.
  */
 export class Leadership {
   readonly #parts: LeadershipParts;
@@ -136,8 +136,8 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     answer({ connections }, { headers }, response) {
       if (!connections)
         return { status: 404, body: 'this sidecar has no /lead: start it with --lead-by-connection\n' };
-      // A proxy may close its connection while the program behind it still leads. The sidecar would then release the
-      // Lease too early.
+      // A proxy may close its connection to the sidecar while the program still leads. The sidecar would then release
+      // the Lease too early.
       if (PROXY_HEADERS.some((name) => headers[name] !== undefined))
         return { status: 403, body: 'not through a proxy: connect to the sidecar directly\n' };
       connections.join(response);

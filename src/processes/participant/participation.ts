@@ -24,7 +24,7 @@ export function participationOf(
   { clock, env }: Host,
   logger: Logger,
 ): Participation {
-  // The participant uses the settings in `options` that have the names of its options. It ignores the others.
+  // Some settings in `options`, such as `healthListen`, are not options of a participant. The participant ignores them.
   const { kubeconfig, context, namespace, leaseDurationSeconds, ...options } = settings;
   const userAgent = 'coordinated-leader-election-participate';
   const source = { kubeconfig, context, env, clock, userAgent, namespace };
@@ -45,7 +45,7 @@ export function participationOf(
 
 /**
  * Serves health checks and metrics. The participant is ready after the first publication of its LeaseCandidate, except
- * between calls of `withdraw` and `stand`. It stays ready while it does not lead or cannot reach the API server.
+ * from a call of `withdraw` until a call of `stand`. It stays ready while it does not lead or cannot reach the API server.
  * @throws {Error} with the address, if the server cannot listen on it.
  */
 export function serveHealth(

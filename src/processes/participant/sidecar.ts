@@ -47,7 +47,7 @@ export async function runSidecar(
     holder: () => participant.state.holder,
     connections,
   });
-  // A program may still lead by a permission from an earlier run of this sidecar.
+  // If an earlier run still holds the Lease, do not write at once: a program may still lead by a permission of that run.
   const options = { ...participation, metrics, resumeDelayMs: MAX_PROMISE_MS };
   const participant: Participant = new Participant(options, leadership.lead);
   let isReady = readyUrl === undefined;

@@ -4,7 +4,7 @@
  * @typedef {{ [E in Exclude<keyof Messages, 'refused'>]: (message: Messages[E]) => void }} Handlers
  */
 
-/** After this time without a message, in ms, the connection is lost. The server sends a message at least every 10 s. */
+/** If no message arrives for this time, in ms, the connection counts as lost. Normally, one arrives at least every 10 s. */
 const LONGEST_SILENCE_MS = 25_000;
 const LOOK_MS = 1000;
 
@@ -54,7 +54,7 @@ export function connect(handlers, onChange) {
   setInterval(() => {
     const isSilent = Math.abs(Date.now() - silentSince) > LONGEST_SILENCE_MS;
     if (source && isSilent) lose();
-    // An EventSource reconnects on its own, but not after an answer that is not a stream, such as a proxy's error.
+    // An EventSource usually reconnects on its own. After a proxy's error, for example, it stays closed: open a new one.
     if (source && (isSilent || source.readyState === EventSource.CLOSED)) open();
   }, LOOK_MS);
   document.addEventListener('visibilitychange', open);

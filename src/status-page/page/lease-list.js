@@ -36,7 +36,7 @@ export class LeaseList {
   /** @param {Messages['leases']} message */
   take({ changed, gone }) {
     for (const entry of changed) {
-      // Replace "/", because it sorts after "-": kube-system/x would come before kube/x.
+      // "/" sorts after "-". Without the replacement, kube-system/x would come before kube/x.
       const order = `${URGENT.has(entry.tone) ? 0 : 1}${entry.key.replace('/', '\0')}`;
       this.#isSorted &&= this.#rows.get(entry.key)?.order === order;
       this.#rows.set(entry.key, { entry, order, searched: searchedText(entry) });

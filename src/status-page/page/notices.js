@@ -6,7 +6,7 @@ import { clockText } from './words.js';
  */
 
 /**
- * Returns notices about the connection, the API server and the replica. An active replica without problems has none.
+ * Returns notices about a lost connection, about a problem of the API server, and about a replica that is not active.
  * @param {Connection} connection
  * @param {StateMessage | undefined} state
  * @param {HelloMessage | undefined} words
