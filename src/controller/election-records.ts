@@ -83,16 +83,17 @@ export class ElectionRecords {
   }
 
   /**
-   * Records a {@link Beginning}, or the end of a watch of Leases, for the Lease or the namespace `where` ('': all Leases).
-   * Before a Beginning, and while no watch is open, this process may miss changes (rule 8). Skips Leases without candidates.
+   * Records a {@link Beginning}, or the end of a watch of Leases (rule 8), for the Lease or namespace `where` ('': all).
+   * A Beginning concerns only Leases with candidates. Before it, and while no watch is open, changes may be unseen.
    */
   seeGap(gap: Beginning | 'watchEnd', where: string, now: Now): void {
     if (gap === 'watchEnd') this.#watchEndedAt = now.monotonic;
-    for (const key of this.#candidates.keys()) {
+    for (const key of (gap === 'watchEnd' ? this.#memories : this.#candidates).keys()) {
       if (where !== '' && where !== key && where !== splitLeaseKey(key).namespace) continue;
       this.updateMemory(key, (memory) =>
         gap === 'watchEnd' ? observeWatchEnd(memory, now) : observeBeginning(this.gather(key), now, gap),
       );
+      if (gap === 'watchEnd') this.#forgetIfGone(key, now);
     }
   }
 

@@ -77,7 +77,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
     actions: [...pingEach(view, former && isFormerDue ? [former] : [], 'election'), ...others],
     recheckAt: [
       ...[until, returnsAt, formerAt, othersAt],
-      ...[ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
+      ...[ackDeadline(view), nextWaveAt(view), livenessExpiry(view), reinstatementTime(view)],
     ],
     isAsking,
   };

@@ -2,13 +2,15 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { reservationFor } from '../../src/election/beliefs.ts';
-import { allBeliefs, noMemory } from '../../src/election/lease-memory.ts';
+import { loseGrant } from '../../src/election/former-holders.ts';
+import { allBeliefs, type Grant, noMemory } from '../../src/election/lease-memory.ts';
 import {
   defaultSettings,
   makeCandidate,
   makeLease,
   makeNow,
   makeUnrenewedGrant,
+  wallAt,
 } from '../support/election-builders.ts';
 
 const KEY = 'kube-system/scheduler';
@@ -197,4 +199,20 @@ describe('the memory of a Lease', () => {
     records.seeLease('default/x', undefined, makeNow(60_000));
     expect(records.gather(KEY).memory.record).toMatchObject({ holder: 'b' });
   });
+});
+
+test('a creation without an answer counts after the end of a watch, also while its Lease has no candidates (rule 8)', () => {
+  const grant: Grant = {
+    ...{ holder: 'a', renewTime: wallAt(0), former: undefined, leaseDurationSeconds: 10 },
+    ...{ hasFormerLapsed: false, revises: undefined, isPreemption: false },
+  };
+  records.seeCandidate(makeCandidate('a').build(), makeNow(0));
+  records.updateMemory(KEY, (memory) => loseGrant({ ...memory, grantOnItsWay: grant }, 0));
+  records.dropCandidate(makeCandidate('a').build(), makeNow(5000));
+  records.seeGap('watchEnd', '', makeNow(20_000));
+  // Without the end of the watch, the memory would be dropped at this event.
+  records.seeLease('default/other', undefined, makeNow(41_000));
+  records.seeCandidate(makeCandidate('b').build(), makeNow(42_000));
+  const { memory } = records.gather(KEY);
+  expect(reservationFor(allBeliefs(memory), 43_000)).toMatchObject({ holder: 'a', until: 45_000 });
 });

@@ -757,6 +757,18 @@ describe('a Lease that is reserved for its former holder (rule 8)', () => {
     expect(decideElection(taken.build(), makeNow(20_000)).reason).toBe('FormerHolderAnswered');
   });
 
+  test('is decided again when a better candidate is no longer held back, so that its answer comes in time', () => {
+    const live = makeCandidate('b').seenAt(0).pingedAt(11_100).renewedAt(11_200);
+    const lapsed = makeCandidate('l').emulating('1.30.0').seenAt(0);
+    const input = deleted
+      .remembers({ lapses: new Map([['l', { count: 2, lastAt: -7000 }]]) })
+      .candidates(live, lapsed);
+    expect(decideElection(input.build(), makeNow(11_500))).toMatchObject({
+      ...{ reason: 'AwaitingFormerHolder', actions: [], requeue: { kind: 'at', time: 13_000 } },
+    });
+    expect(decideElection(input.build(), makeNow(13_000)).actions).toMatchObject([{ name: 'l' }]);
+  });
+
   test('causes pings only to other candidates at its end: the former holder was asked before', () => {
     // It cannot be elected, but it has a vote about the strategy.
     const x = makeCandidate('x').versions('1.40.0', 'none').seenAt(0).pingedAt(1000).renewedAt(1100);

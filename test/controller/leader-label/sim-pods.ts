@@ -85,7 +85,10 @@ export class SimPods implements KubernetesClient {
     const pod = this.#pods.get(`${namespace}/${name}`);
     if (!pod) throw refuse(404, 'not found');
     if (pod.uid !== uid) {
-      throw refuse(422, `Pod "${name}" is invalid: metadata.uid: Invalid value: "${uid}": field is immutable`);
+      throw refuse(
+        422,
+        `Pod "${name}" is invalid: metadata.uid: Invalid value: "${uid}": field is immutable`,
+      );
     }
     for (const [key, value] of Object.entries(labels)) {
       if (value === null) delete pod.labels[key];
