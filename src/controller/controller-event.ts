@@ -60,7 +60,7 @@ export type WatchEvent =
       readonly resource: WatchedResource;
       readonly observation: ReflectorObservation;
     }
-  /** The Lease or a candidate is new, changed or gone. `isRenewalOnly`: the change is a renewal, or is not relevant. */
+  /** The Lease or a candidate is new, changed or gone. `isRenewalOnly`: at most a renewal of the Lease. */
   | { readonly type: 'seen'; readonly key: LeaseKey; readonly isRenewalOnly: boolean }
   /** A native and a custom candidate for the Lease have the same name. Only one of them takes part in elections. */
   | { readonly type: 'twinSeen'; readonly key: LeaseKey; readonly name: string }

@@ -288,7 +288,7 @@ export class ElectionController {
       change === 'ping' ||
       (change === 'renewal' && this.#isRoutine(key, object)) ||
       (type === 'added' && this.scheduler.isSettling(key));
-    // If a source's first list succeeds only after a 403, call `seeGap` for each Lease without a candidate before this list.
+    // If a source's first list comes only after a 403, call `seeGap` for each Lease that had no candidate until then.
     const isLate = initial && this.knows(object.namespace) && !this.#records.hasCandidates(key);
     this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
     if (isLate) this.#records.seeGap('firstList', key, this.#now());

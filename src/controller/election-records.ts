@@ -325,7 +325,7 @@ export class ElectionRecords {
 /**
  * Compares two candidates with the same name (rule 13). If this process has seen a renewal since it first saw both, the
  * candidate whose renewal it saw last comes first. (The first sight of a candidate counts as a renewal if the candidate
- * was fresh or had just appeared.) Otherwise, the later renewTime decides: usually, one program has written both times.
+ * was fresh or had just appeared.) Otherwise, the later renewTime decides: usually, one program wrote both values.
  * If the times are equal, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {

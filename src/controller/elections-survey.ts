@@ -1,5 +1,6 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import { reservationFor } from '../election/beliefs.ts';
+import { lastRenewedAt } from '../election/candidate-observation.ts';
 import type { Reason } from '../election/decision.ts';
 import { blockingBeliefs, expiryOf } from '../election/lease-memory.ts';
 import type { Instant, Now } from '../election/model.ts';
@@ -12,7 +13,7 @@ import {
   type Tenure,
 } from '../election/view.ts';
 import type { ElectionRecords } from './election-records.ts';
-import { HEARD_WITHIN_MS, heardAt, noteRedundancy, type Redundancy } from './redundancy.ts';
+import { HEARD_WITHIN_MS, noteRedundancy, type Redundancy } from './redundancy.ts';
 
 /** States of possible successors: all states except `Unresponsive`, `Expired` and `Deleting`. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle', 'Withdrawn', 'Lapsed']);
@@ -120,7 +121,7 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
     (standing) =>
       SILENT.has(standing.state) &&
       redundancy.has(standing.candidate.uid) &&
-      at - heardAt(standing) < REDUNDANCY_MISSED_MS,
+      at - lastRenewedAt(standing.observation) < REDUNDANCY_MISSED_MS,
   );
 }
 
@@ -143,8 +144,9 @@ function hasShutDown(
   const { record } = input.memory;
   const stoppedBy = releasedAt + TERMINATION_GRACE_PERIOD_MS;
   if (record && record.holder !== '' && record.since > stoppedBy) return false;
-  if (present.some((standing) => heardAt(standing) > stoppedBy)) return false;
-  const wasThere = (standing: Standing) => heardAt(standing) >= releasedAt - HEARD_WITHIN_MS;
+  if (present.some((standing) => lastRenewedAt(standing.observation) > stoppedBy)) return false;
+  const wasThere = (standing: Standing) =>
+    lastRenewedAt(standing.observation) >= releasedAt - HEARD_WITHIN_MS;
   return lost.every(wasThere) || left.filter(wasThere).length > 1;
 }
 

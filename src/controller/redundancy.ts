@@ -1,3 +1,4 @@
+import { lastRenewedAt } from '../election/candidate-observation.ts';
 import type { Instant, Now } from '../election/model.ts';
 import type { Standing } from '../election/view.ts';
 
@@ -19,11 +20,6 @@ const OVERLAP_MS = 10 * 60_000;
  */
 export const HEARD_WITHIN_MS = 7 * 60_000;
 
-/** Returns the time of the last renewal. If this process did not see the renewal, it estimates the time. */
-export function heardAt({ observation }: Standing): Instant {
-  return observation.unchangedSince - observation.ageAtFirstSightMs;
-}
-
 /**
  * Adds the redundant candidates of one Lease to `redundancy`. A candidate that was redundant at the last survey
  * (`known`) stays redundant if it has not renewed since. This function checks all other candidates again.
@@ -37,7 +33,7 @@ export function noteRedundancy(
   const unknown = new Set<string>();
   for (const standing of standings) {
     const { uid } = standing.candidate;
-    const heard = heardAt(standing);
+    const heard = lastRenewedAt(standing.observation);
     if (known.get(uid) === heard) redundancy.set(uid, heard);
     else unknown.add(uid);
   }
@@ -62,7 +58,7 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
   const { uid, creationTimestamp } = standing.candidate;
   if (creationTimestamp === undefined) return undefined;
   const createdAt = now.monotonic - Number(now.wall - creationTimestamp) / 1000;
-  const life = { uid, createdAt, heardAt: heardAt(standing) };
+  const life = { uid, createdAt, heardAt: lastRenewedAt(standing.observation) };
   return life.heardAt - createdAt >= OVERLAP_MS ? life : undefined;
 }
 

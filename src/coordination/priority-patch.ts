@@ -32,7 +32,7 @@ export function priorityPatch(
 
 /**
  * Returns the JSON merge patch that undoes the priority of `drain` or `transfer`; undefined without their annotation.
- * If the priority or its end has changed since they wrote it, the patch only removes their annotation.
+ * If the priority or its end has changed since then, the patch keeps the values in `object`, and removes the annotation.
  */
 export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
   return markOn(object) && patchOf(object, valuesBefore(object), null);

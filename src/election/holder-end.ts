@@ -51,8 +51,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   if (observed === undefined) return unproven('NoPod');
   const { record } = memory;
   const { acquiredAfter = Number.NEGATIVE_INFINITY } = record ?? {};
-  // A plain elector may belong to a deleted Pod with the hostname of `pod`: a program may outlive its Pod. So this
-  // process must have seen `pod`, and the last deletion of another such Pod, before it saw the elector acquire the Lease.
+  // A plain elector may outlive its Pod, so it may belong to a deleted Pod with the same hostname. This process must have
+  // seen `pod`, and the last deletion of a Pod with this hostname, before it saw the elector acquire the Lease.
   const isOlderThanTerm = Math.max(observed.seenAt, possible.sharedAt ?? observed.seenAt) < acquiredAfter;
   if (candidate === undefined && !isOlderThanTerm) return unproven('PodTooNew');
 

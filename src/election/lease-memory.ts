@@ -73,7 +73,7 @@ export interface LeaseMemory {
   readonly grantSeries: { readonly count: number; readonly since: Instant };
   /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up in time (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
-  /** Consecutive lapses of all holders of the Lease, since a holder last took up a grant. */
+  /** Lapses of all holders of the Lease since a holder last renewed. Counts as in {@link withLapse}. */
   readonly lapsesOfLease: Attempts;
   /** Fields in our last write since the holder got the Lease. They show whether the holder or another client removes one. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
@@ -122,7 +122,7 @@ export interface Grant {
   /** Set if the grant returns the Lease to `holder`, which may still lead by its own earlier record (rule 8). */
   readonly isReturn?: true;
   readonly isPreemption: boolean;
-  /** Set if we preferred another candidate, and that candidate can no longer get the Lease. */
+  /** Set if we preferred another candidate, and that candidate is gone, silent or held back. */
   readonly hasPreferredFailed?: true;
 }
 

@@ -150,7 +150,7 @@ export function observeUnseen(memory: LeaseMemory, now: Now): LeaseMemory {
   return { ...observeWatchEnd(next, now), unrenewedGrant: undefined };
 }
 
-/** Moves our last grant to the lost grants: its holder may renew. Call this if the Lease and its candidates are gone. */
+/** Moves our last grant to the lost grants: its holder may renew unseen. Call this if no Lease or candidate is cached. */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
   const answered = unrenewedGrant && {

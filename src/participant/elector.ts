@@ -24,7 +24,7 @@ interface ElectorParts extends LeaseParts {
   readonly metrics: ParticipantMetrics | undefined;
   /** True if this elector only watches the Lease, because the program has its own elector. */
   readonly isFollowing: boolean;
-  /** If the Lease as first seen names this identity: minimum time from the elector's creation to its first write, in ms. */
+  /** Minimum time from creation to the first write, in ms, if the Lease already names this identity when first seen. */
   readonly resumeDelayMs: number;
   /** Called when `holder` or `term` may have changed. Must not throw. */
   readonly onChange: () => void;

@@ -97,7 +97,7 @@ export function createElectionTimer() {
         needToDecisionMs: decidedAt - neededSince,
         /**
          * Time from the expiry of the Lease until the grant; only for the reason `LeaseExpired`. If no election was
-         * possible after the expiry, the time starts when an election became possible.
+         * possible for a while after the expiry, the time starts when one became possible.
          */
         expiryToHolderMs:
           expiredAt === undefined ? undefined : at - Math.max(expiredAt, rest ? neededSince : expiredAt),
