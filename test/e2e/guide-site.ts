@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { onTestFinished } from 'vitest';
+import { onTestFailed, onTestFinished } from 'vitest';
 import { kubeconfigText } from '../../src/apiserver/access/client-credentials.ts';
 import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { runParticipant } from '../../src/processes/participant/participant-process.ts';
@@ -72,6 +72,7 @@ export async function startGuideSite(): Promise<GuideSite> {
         return ended;
       };
       onTestFinished(async () => void (await stop()));
+      onTestFailed(() => tell(`the sidecar ${flags.identity}`, host.said.out));
       const port = await eventually(
         () => /"listen":\{[^}]*"port":(\d+)/.exec(host.said.out)?.[1],
         'it listens',
@@ -89,6 +90,10 @@ export async function startGuideSite(): Promise<GuideSite> {
       for (const stream of [child.stdout, child.stderr]) {
         createInterface(stream).on('line', (text) => lines.push({ text, at: performance.now() }));
       }
+      onTestFailed(() => {
+        const texts = lines.map(({ text, at }) => `${Math.round(at)} ms  ${text}`);
+        tell(`${command} ${args.join(' ')}, ended with ${child.exitCode}`, texts.join('\n'));
+      });
       return { child, lines };
     },
     async stop() {
@@ -96,4 +101,9 @@ export async function startGuideSite(): Promise<GuideSite> {
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** Prints what a part of the site has written. */
+function tell(who: string, output: string): void {
+  process.stderr.write(`\n${who}:\n${output}\n`);
 }
