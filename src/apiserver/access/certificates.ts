@@ -71,8 +71,8 @@ export async function generateCertificate(
 }
 
 /**
- * Whether a stored certificate must be replaced: it expires soon, or does not cover one of `hosts`. An interrupted renewal
- * leaves a certificate that does not belong to its CA or key.
+ * True if a stored certificate must be replaced. It expires soon, does not cover one of `hosts`, or does not belong to its
+ * CA or key, because a renewal was interrupted.
  */
 export function needsRenewal(stored: GeneratedCertificate, hosts: readonly string[], clock: Clock): boolean {
   const certificate = readCertificate(stored.cert);

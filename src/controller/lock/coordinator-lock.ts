@@ -94,7 +94,7 @@ export class CoordinatorLock {
     return { key: leaseKey(namespace, name), holder, renewTime: renewedAt };
   }
 
-  /** Whether a write may begin now. If so, assumes that a write begins: until its deadline, only `stop` gives up the lock. */
+  /** True if a write may begin now. The lock then waits for this write: until its deadline, only `stop` gives up the lock. */
   isActive(): boolean {
     // Refresh the state now, because the timer may be late: call `onChange` before `isActive` returns false.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
