@@ -71,9 +71,9 @@ export class ElectionController {
       isInOneWatch: (key) =>
         this.#leases.all.length === 1 && this.#leases.knows(splitLeaseKey(key).namespace),
       onEnd: (mayHaveMissed) => {
-        const now = this.#now();
         if (mayHaveMissed)
-          for (const namespace of this.#known) this.#records.seeGap('takeOver', namespace, now);
+          for (const namespace of this.#known)
+            this.#records.seeBeginning('takeOver', this.#records.contestedLeases(namespace), this.#now());
         this.#enqueueAll();
       },
     });
@@ -208,7 +208,7 @@ export class ElectionController {
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
   }
 
-  /** Whether `namespace` has an available source, and its Leases and all candidates of its available sources are cached. */
+  /** True if all Leases of `namespace`, and all candidates of its available sources, are cached. False without a source. */
   knows(namespace: string): boolean {
     return this.#leases.knows(namespace) && this.#candidates.knows(namespace);
   }
@@ -217,7 +217,8 @@ export class ElectionController {
     for (const namespace of this.#leases.namespaces) {
       if (this.#known.has(namespace) || !this.knows(namespace)) continue;
       this.#known.add(namespace);
-      this.#records.seeGap(this.#records.hasLock() ? 'firstList' : 'firstEver', namespace, this.#now());
+      const beginning = this.#records.hasLock() ? 'firstList' : 'firstEver';
+      this.#records.seeBeginning(beginning, this.#records.contestedLeases(namespace), this.#now());
     }
     // Without the lock, enqueue nothing now: this process calls `#enqueueAll` when it becomes the coordinator.
     if (this.#parts.mayWrite()) this.#enqueueAll();
@@ -236,7 +237,7 @@ export class ElectionController {
       onError: (error, context) => observe({ type: 'watchFailed', error, context }),
       observe: (observation) => {
         if (this.#leases.knows(namespace)) this.#takeOver.observe(observation);
-        if (observation.type === 'watchEnded') this.#records.seeGap('watchEnd', namespace, this.#now());
+        if (observation.type === 'watchEnded') this.#records.seeWatchEnd(namespace, this.#now());
         observe({ type: 'reflected', resource: 'leases', observation });
       },
     });
@@ -288,10 +289,10 @@ export class ElectionController {
       change === 'ping' ||
       (change === 'renewal' && this.#isRoutine(key, object)) ||
       (type === 'added' && this.scheduler.isSettling(key));
-    // If a source's first list comes only after a 403, call `seeGap` for each Lease that had no candidate until then.
+    // The first list of a source after a 403 is a beginning for each Lease that had no candidate until then.
     const isLate = initial && this.knows(object.namespace) && !this.#records.hasCandidates(key);
     this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
-    if (isLate) this.#records.seeGap('firstList', key, this.#now());
+    if (isLate) this.#records.seeBeginning('firstList', [key], this.#now());
     const { observe } = this.#parts;
     const { name } = object;
     const hasTwin = this.#records.hasTwin(key, name);
@@ -303,8 +304,8 @@ export class ElectionController {
   }
 
   /**
-   * Whether a renewal of a candidate needs no decision: before the renewal, the candidate was valid and had answered all
-   * pings, and the renewal cannot change the last decision (see {@link Scheduler.isSettled}).
+   * True if a renewal of a candidate needs no decision. The candidate was valid before, and had answered all pings. The
+   * renewal cannot change the last decision (see {@link Scheduler.isSettled}).
    */
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
     // If renewTime is before pingTime, the candidate's clock may have been set back. The candidate then needs another

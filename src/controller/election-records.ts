@@ -82,18 +82,17 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /**
-   * Records a {@link Beginning}, or the end of a watch of Leases (rule 8), for the Lease or namespace `where` ('': all).
-   * A Beginning concerns only Leases with candidates. Before it, and while no watch is open, changes may be unseen.
-   */
-  seeGap(gap: Beginning | 'watchEnd', where: string, now: Now): void {
-    if (gap === 'watchEnd') this.#watchEndedAt = now.monotonic;
-    for (const key of (gap === 'watchEnd' ? this.#memories : this.#candidates).keys()) {
-      if (where !== '' && where !== key && where !== splitLeaseKey(key).namespace) continue;
-      this.updateMemory(key, (memory) =>
-        gap === 'watchEnd' ? observeWatchEnd(memory, now) : observeBeginning(this.gather(key), now, gap),
-      );
-      if (gap === 'watchEnd') this.#forgetIfGone(key, now);
+  /** Records that this process may have missed changes of these Leases before now (rule 8). */
+  seeBeginning(beginning: Beginning, keys: Iterable<LeaseKey>, now: Now): void {
+    for (const key of keys) this.updateMemory(key, () => observeBeginning(this.gather(key), now, beginning));
+  }
+
+  /** Records that a watch of Leases in `namespace` has ended: until the next one, changes are unseen (rule 8). */
+  seeWatchEnd(namespace: string, now: Now): void {
+    this.#watchEndedAt = now.monotonic;
+    for (const key of this.#memories.keys().filter((one) => isIn(namespace, one))) {
+      this.updateMemory(key, (memory) => observeWatchEnd(memory, now));
+      this.#forgetIfGone(key, now);
     }
   }
 
@@ -231,7 +230,7 @@ export class ElectionRecords {
     return this.#entriesOf(key, name).find(({ candidate }) => candidate.uid === uid);
   }
 
-  /** Whether a Lease with the name of a coordinator's lock is stored, held or not. If so, a coordinator may have run. */
+  /** True if a Lease with the name of a coordinator's lock is stored: a coordinator may have run. */
   hasLock(): boolean {
     return this.#leases.keys().some(isLock);
   }
@@ -252,9 +251,9 @@ export class ElectionRecords {
     }
   }
 
-  /** The keys of all Leases that have candidates, even if the Lease itself does not exist. */
-  contestedLeases(): IterableIterator<LeaseKey> {
-    return this.#candidates.keys();
+  /** The keys of the Leases in `namespace` ('': in all) that have candidates, even if the Lease itself does not exist. */
+  contestedLeases(namespace = ''): IterableIterator<LeaseKey> {
+    return this.#candidates.keys().filter((key) => isIn(namespace, key));
   }
 
   updateMemory(key: LeaseKey, update: (memory: LeaseMemory) => LeaseMemory): void {
@@ -320,6 +319,10 @@ export class ElectionRecords {
   #isGone(key: LeaseKey): boolean {
     return !this.#leases.has(key) && !this.#candidates.has(key);
   }
+}
+
+function isIn(namespace: string, key: LeaseKey): boolean {
+  return namespace === '' || splitLeaseKey(key).namespace === namespace;
 }
 
 /**

@@ -126,10 +126,10 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 }
 
 /**
- * Whether a Lease is vacant because its whole component was stopped, for example scaled to zero. All candidates that
- * have not released the Lease (`present`) must be silent, and must not have renewed later than one grace period after
- * the last release. Also, all redundant candidates (`lost`), or at least two candidates of any kind, must have renewed
- * later than HEARD_WITHIN_MS before that release. Otherwise, the silent candidates probably hang.
+ * True if the whole component was stopped, for example scaled to zero. Then, the candidates that have not released the
+ * Lease (`present`) are silent. None of them has renewed later than one grace period after the last release. All
+ * redundant candidates (`lost`), or at least two candidates of any kind, had renewed in the HEARD_WITHIN_MS before that
+ * release, or later. If not, the silent candidates probably hang.
  */
 function hasShutDown(
   left: readonly Standing[],
@@ -144,9 +144,8 @@ function hasShutDown(
   const { record } = input.memory;
   const stoppedBy = releasedAt + TERMINATION_GRACE_PERIOD_MS;
   if (record && record.holder !== '' && record.since > stoppedBy) return false;
-  if (present.some((standing) => lastRenewedAt(standing.observation) > stoppedBy)) return false;
-  const wasThere = (standing: Standing) =>
-    lastRenewedAt(standing.observation) >= releasedAt - HEARD_WITHIN_MS;
+  if (present.some(({ observation }) => lastRenewedAt(observation) > stoppedBy)) return false;
+  const wasThere = ({ observation }: Standing) => lastRenewedAt(observation) >= releasedAt - HEARD_WITHIN_MS;
   return lost.every(wasThere) || left.filter(wasThere).length > 1;
 }
 

@@ -52,10 +52,9 @@ export function obstacleTo(
   const general = obstacleIn(outlook);
   if (general !== undefined) return general;
   if (outlook.kind !== 'leader') return describeLoss('NotElectable');
-  const { leader, strategy } = outlook;
-  if (leader.name === name) return undefined;
-  const isElectable = strategies.get(strategy)?.isElectable(standing.candidate);
-  return isElectable ? `${leader.name} comes before it` : describeLoss('NotElectable');
+  if (outlook.leader.name === name) return undefined;
+  const isElectable = strategies.get(outlook.strategy)?.isElectable(standing.candidate);
+  return isElectable ? `${outlook.leader.name} comes before it` : describeLoss('NotElectable');
 }
 
 /** Returns why a drain cannot move the lead; undefined if a candidate that is not in `drained` may take over. */

@@ -209,7 +209,7 @@ test('a creation without an answer counts after the end of a watch, also while i
   records.seeCandidate(makeCandidate('a').build(), makeNow(0));
   records.updateMemory(KEY, (memory) => loseGrant({ ...memory, grantOnItsWay: grant }, 0));
   records.dropCandidate(makeCandidate('a').build(), makeNow(5000));
-  records.seeGap('watchEnd', '', makeNow(20_000));
+  records.seeWatchEnd('', makeNow(20_000));
   // Without the end of the watch, the memory would be dropped at this event.
   records.seeLease('default/other', undefined, makeNow(41_000));
   records.seeCandidate(makeCandidate('b').build(), makeNow(42_000));

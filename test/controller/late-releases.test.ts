@@ -22,7 +22,7 @@ describe('a release that the watch shows after a former holder may have written 
     { name: 'is trusted again 20 s after the end of a watch', endedAt: 15_000, isTrusted: true },
   ])('$name', ({ endedAt, isTrusted }) => {
     const records = recordsOfTheft();
-    if (endedAt !== undefined) records.seeGap('watchEnd', '', makeNow(endedAt));
+    if (endedAt !== undefined) records.seeWatchEnd('', makeNow(endedAt));
     records.seeLease(KEY, makeLease().releasedAt(35_000).build(), makeNow(35_000));
     const { lease, reservation } = { reservation: undefined, ...surveyTenure(records.gather(KEY), 35_000) };
     expect(lease?.holderIdentity).toBe('');
