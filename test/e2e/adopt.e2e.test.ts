@@ -44,6 +44,11 @@ async function candidates(page: AdoptPage): Promise<readonly string[]> {
   return [...names.matchAll(/\/(\S+)/g)].map(([, name = '']) => name);
 }
 
+/** Waits until a copy is a candidate. */
+async function standsBy(page: AdoptPage, name: string): Promise<void> {
+  await eventually(async () => (await candidates(page)).includes(name) || undefined, `${name} stands by`);
+}
+
 /** The environment variables of a Pod's program. */
 function podOf(name: string) {
   return { POD_NAME: name, POD_UID: `${name.at(-1)?.repeat(8)}-1111-4222-8333-444455556666` };
@@ -101,21 +106,17 @@ describe('the pages of docs/adopt', { timeout }, () => {
     // The handlers run only in the Pod that leads.
     expect(await welcomed('tenant-1')).toBe(`by ${leader}, with the fencing token 0`);
     // It stops on request. The same process may lead, and run kopf, again.
+    const other = sidecars[1 - at]?.identity ?? '';
+    await standsBy(page, other);
     await fetch(`http://${sidecars[at]?.address}/resign`, { method: 'POST' });
-    const next = await eventually(
-      () => site.holders('tenants').find((holder) => holder !== '' && holder !== leader),
-      'the other Pod leads',
-    );
-    expect(await welcomed('tenant-2')).toMatch(`by ${next},`);
+    await eventually(() => site.holders('tenants').includes(other) || undefined, 'the other Pod leads');
+    expect(await welcomed('tenant-2')).toMatch(`by ${other},`);
     // The new leader handles objects that were created while there was no leader.
     const crashed = programs[1 - at];
     crashed?.child.kill('SIGKILL');
     expect(await welcomed('tenant-3')).toMatch(`by ${leader},`);
-    const restarted = start(next, sidecars[1 - at]?.address ?? '');
-    await eventually(
-      async () => (await candidates(page)).includes(next) || undefined,
-      'it is a candidate again',
-    );
+    const restarted = start(other, sidecars[1 - at]?.address ?? '');
+    await standsBy(page, other);
 
     await page.follow('kubectl cle audit');
     expect(await auditOf(page, 'tenants')).toBe('participant');
@@ -180,7 +181,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     await eventually(() => workOf(copy)[0], 'the new copy works', 90_000);
     const standby = await site.startSidecar('prices', { strategy, identity: 'prices-2' });
     const waiting = site.startProgram(command, { SIDECAR: standby.address });
-    await eventually(async () => (await candidates(page)).includes('prices-2') || undefined, 'it stands by');
+    await standsBy(page, 'prices-2');
     await page.follow('kubectl cle audit');
     expect(await auditOf(page, 'prices')).toBe('participant');
     await page.follow('kubectl cle explain prices');
