@@ -74,7 +74,7 @@ export class ElectionRecords {
     if (lease) this.#leases.set(key, lease);
     else this.#leases.delete(key);
     if (this.#evidence) this.#indexHost(key, lease);
-    // Soon after a watch has ended, the next watch may show old changes: assume that they may be LONGEST_GAP_MS old.
+    // Soon after a watch has ended, the next watch may show old changes: assume that they are up to LONGEST_GAP_MS old.
     const lateMs = now.monotonic - this.#watchEndedAt < 2 * LONGEST_GAP_MS ? LONGEST_GAP_MS : 0;
     this.updateMemory(key, (memory) =>
       observeLease(memory, lease, now, this.settings, coordinatingSince, lateMs),

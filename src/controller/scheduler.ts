@@ -39,7 +39,7 @@ interface Entry {
 
 interface LastDecision {
   readonly reason: Reason;
-  /** When to decide again even if nothing changes; undefined if only a change requires a new decision. */
+  /** The time of the next decision that the last one asks for; undefined if it waits only for a change. */
   readonly nextAt: Instant | undefined;
   /** Renewals by the holder postpone the next decision to this time at most. */
   readonly steadyUntil: Instant;

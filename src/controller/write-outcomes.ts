@@ -23,7 +23,7 @@ export function recordDecision(
 /** Records an action before it is sent, because the watch may show its effect before the answer. */
 export const recordSending = inRecords(election.recordSending);
 
-/** Records a successful action, or a ping that the server has refused for good: such a ping counts as delivered. */
+/** Records a successful action, or a ping that the server has permanently refused: such a ping counts as delivered. */
 export function recordSuccess(
   records: ElectionRecords,
   key: LeaseKey,

@@ -158,7 +158,7 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const lost = new Map(next.lostGrants.map((one) => [one.grant.holder, { ...one, grant: { ...one.grant } }]));
   return {
     ...next,
-    // Keep only the last grant to each holder. Only a refusal would need the others, and normally no refusal can arrive now.
+    // Keep only the last grant to each holder. The others matter only if the server still refuses one, which is rare.
     lostGrants: [...lost.values()],
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,

@@ -54,7 +54,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   return { ...known, memory };
 }
 
-/** Records a successful action, or a ping that the server refused for good. `answer`: the Lease in the answer. */
+/** Records a successful action, or a ping that the server permanently refused. `answer`: the Lease in the answer. */
 export function recordSuccess<K extends Known>(
   known: K,
   action: Action,

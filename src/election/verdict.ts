@@ -105,7 +105,7 @@ function hashOf(text: string, from: number): number {
 
 const BACKOFF = { initialMs: 30_000, maxMs: 10 * 60_000 };
 
-/** Backs off if the server, the holder or another client has removed fields that we wrote (rule 7). */
+/** Backs off if the server, the holder or another client has removed or changed fields that we wrote (rule 7). */
 export function decideIgnoredWrites(view: View): Verdict | undefined {
   const { count, lastAt } = view.input.memory.ignoredWrites;
   const retryAt = lastAt + backoffDelayMs(count, BACKOFF);

@@ -120,7 +120,7 @@ export type Tenure =
       readonly endedAt?: Instant;
     };
 
-/** How early pings ahead of an expiry may start, in ms, without crash evidence. Enough for three waves (rule 6). */
+/** Without crash evidence, pings start at most this long before an expiry, in ms. Enough for three waves (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
 /** Returns whether the Lease is held or vacant at `at`, according to what this process has seen. */

@@ -36,7 +36,7 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
 /** The environment variables of the process: the library's default if the caller passes no environment. */
 export const processEnvironment: Environment = process.env;
 
-/** Emits a process warning, as Node does. For library code if there is no logger, or if the logger throws. */
+/** Emits a process warning, as Node does. Library code calls it if there is no logger, or if the logger throws. */
 export function warnProcess(message: string): void {
   process.emitWarning(message, 'CoordinatedLeaderElectionWarning');
 }
