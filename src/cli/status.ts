@@ -153,7 +153,7 @@ function candidatesText({ candidates }: LeaseStatus): string {
   );
 }
 
-/** Returns the highest priorities (not 0, or with an end) and their numbers of candidates, such as `1 at 5, 2 at 4`. */
+/** Returns the number of candidates at each of the highest `priorities`, such as `1 at 5, 2 at 4`. */
 function prioritiesText({ priorities }: LeaseStatus): string {
   if (priorities.length === 0) return '-';
   const texts = priorities.map(

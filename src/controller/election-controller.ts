@@ -304,7 +304,7 @@ export class ElectionController {
   }
 
   /**
-   * True if a renewal of a candidate needs no decision. The candidate was valid before, and had answered all pings. The
+   * True if a renewal of a candidate needs no decision: the candidate was valid and had answered all pings, and the
    * renewal cannot change the last decision (see {@link Scheduler.isSettled}).
    */
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {

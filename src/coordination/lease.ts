@@ -118,7 +118,7 @@ function areOfOne(owners: readonly SpecOwner[], one: string, other: string): boo
   return owners.some(({ fields }) => one in fields && other in fields);
 }
 
-/** True if a coordinator of this project or the built-in controller wrote renewTime. */
+/** True if a coordinator of this project or, as far as field ownership shows, the built-in controller wrote renewTime. */
 function isGrantTime(owners: readonly SpecOwner[]): boolean {
   if (isOwned(owners, 'f:renewTime', FIELD_MANAGER)) return true;
   // The built-in controller writes holderIdentity and renewTime, but not acquireTime. An elector that takes a Lease

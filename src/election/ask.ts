@@ -34,7 +34,7 @@ export function contendersToPing(view: View, contenders: readonly Standing[]): r
   return next.filter((standing) => !isPingPending(view, standing));
 }
 
-/** Returns the time of the next wave of pings; undefined until the server has confirmed a ping, or permanently refused one. */
+/** Returns the time of the next wave of pings; undefined until the server confirmed or permanently refused a ping. */
 export function nextWaveAt({ at, input: { memory } }: View): number | undefined {
   if (memory.askingSince === undefined) return undefined;
   return memory.askingSince + (Math.floor((at - memory.askingSince) / WAVE_MS) + 1) * WAVE_MS;

@@ -126,7 +126,7 @@ function unlessReinstated(view: HeldView, reason: Reason): Verdict {
   return { reason, recheckAt: [reinstatementTime(view)] };
 }
 
-/** Leaves the Lease unchanged if the conflict was reported before: the valid holder keeps the Lease (rule 4). */
+/** Leaves the Lease unchanged if the strategy conflict was reported before: the valid holder keeps the Lease (rule 4). */
 function decideKnownConflict(view: HeldView): Verdict | undefined {
   const conflict = knownConflict(view);
   return conflict === undefined ? undefined : { ...unlessReinstated(view, 'StrategyConflict'), conflict };

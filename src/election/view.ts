@@ -97,7 +97,7 @@ export type Tenure =
       readonly kind: 'held';
       readonly lease: Lease;
       readonly holder: string;
-      /** If the holder has not renewed by this time, the coordinator pings successors (rule 6). */
+      /** If the holder has not renewed by this time, the coordinator pings possible successors (rule 6). */
       readonly lateAt: Instant;
       readonly expiresAt: Instant;
       /** True if the holder has not taken up a grant by this project, and no former holder can lead (rule 12). */

@@ -125,7 +125,7 @@ export interface LeaseAudit {
   readonly renewedSecondsAgo: number | undefined;
   /** The mean interval between renewals; undefined if not known. */
   readonly renewsEverySeconds: number | undefined;
-  /** The time without a leader if the holder crashes; undefined if the Lease is not held. */
+  /** The longest expected time without a leader if the holder crashes; undefined if the Lease is not held. */
   readonly crashCostsSeconds: number | undefined;
   /**
    * The number of valid candidates other than the holder. If the Lease has no candidates, the number of other replicas

@@ -116,7 +116,7 @@ function describeConditions(
   return accounts('Silent', false, `the holder may still renew for ${left}`, bound, exited);
 }
 
-/** Returns the Pod with the observations of a coordinator that has watched this Pod since the Pod's creation. */
+/** Returns the Pod as a coordinator would have observed it since the Pod's creation. */
 function asIfObserved(pod: Pod, now: Now): ObservedPod {
   const observed = observePod(undefined, pod, Number.NEGATIVE_INFINITY);
   const ended = pod.containers.flatMap((container) => container.ended);

@@ -77,8 +77,8 @@ export function forecastRollout(input: ElectionInput, now: Now, rollout: Rollout
     const next = rehearse(asking, now, changesOf(asking, rollout, 'next'));
     return {
       strategy,
-      // The number of leader changes. `fewest`: each step stops the leader only if `names` has no other candidate left.
-      // `most`: each step stops the leader if the leader is in `names`.
+      // `fewestHandOvers`: of the candidates in `rollout.names`, the leader is replaced last.
+      // `mostHandOvers`: the leader is replaced first, and so is each later leader from `rollout.names`.
       fewestHandOvers: last.handOvers,
       mostHandOvers: next.handOvers,
       leader: next.holder,
