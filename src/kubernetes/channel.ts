@@ -140,9 +140,19 @@ function connectThrough(agent: HttpAgent, proxyUrl: string): ProxyTunnels {
   const isTls = agent instanceof HttpsAgent;
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
-    tunnels.open(options.host ?? '', Number(options.port)).then(
-      (socket) => callback?.(null, (isTls && connect({ ...options, socket } as typeof options)) || socket),
-      (error: Error) => callback?.(error, undefined as never),
+    const open = async () => {
+      const socket = await tunnels.open(options.host ?? '', Number(options.port));
+      try {
+        return (isTls && connect({ ...options, socket } as typeof options)) || socket;
+      } catch (error) {
+        // For example, the key does not match the certificate.
+        socket.destroy();
+        throw error;
+      }
+    };
+    void open().then(
+      (socket) => callback?.(null, socket),
+      (error) => callback?.(error, undefined as never),
     );
     return undefined;
   };

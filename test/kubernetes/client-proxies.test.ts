@@ -79,6 +79,32 @@ describe('a cluster’s proxy', () => {
     expect(asked[0]).toBe('api.internal:6443');
   });
 
+  test('rejects a request if the client certificate does not match its key, as without a proxy', async () => {
+    const authority = makeAuthority();
+    const server = await ScriptedServer.start(makeIdentity(authority, 'api.internal'));
+    cleanups.push(() => server.stop());
+    const sockets: Socket[] = [];
+    const proxy = createHttpServer().on('connect', (_, socket: Socket) => {
+      sockets.push(socket);
+      join(socket, server.port, () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+    });
+    const kubeConfig = makeKubeConfig(
+      { server: 'https://api.internal:6443', proxyUrl: `http://127.0.0.1:${await listen(proxy)}` },
+      {
+        certData: Buffer.from(makeIdentity(authority, 'tester').cert).toString('base64'),
+        keyData: Buffer.from(makeIdentity(authority, 'tester').key).toString('base64'),
+      },
+    );
+    const client = makeClient({ kubeConfig });
+    cleanups.push(() => client.close());
+    await expect(client.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
+      name: 'ConnectionError',
+      code: 'ERR_OSSL_X509_KEY_VALUES_MISMATCH',
+    });
+    // The connection to the proxy is closed, too.
+    await expect.poll(() => sockets.map((socket) => socket.destroyed)).toEqual([true]);
+  });
+
   test('with an unsupported type is refused, and the error says so', async () => {
     const kubeConfig = makeKubeConfig({ proxyUrl: 'socks4://127.0.0.1:1080' });
     await expect(makeClient({ kubeConfig }).request({ method: 'GET', path: '/version' })).rejects.toThrow(
