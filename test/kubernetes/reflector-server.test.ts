@@ -85,6 +85,25 @@ describe('a reflector on a real connection', () => {
     expect(lists).toBe(1);
   });
 
+  test('checks the server before it resumes a watch, without a place in the queue of requests', async () => {
+    recorded.reflector.start();
+    const first = await watching(1);
+    const { answer } = server;
+    const over = new AbortController();
+    const busy = { method: 'GET', path: '/busy', signal: over.signal } as const;
+    server.answer = (request, response) => {
+      if (request.url !== busy.path) answer(request, response);
+    };
+    const requests = Array.from({ length: 16 }, () => client.request(busy).catch(() => {}));
+    await waitFor(() => server.requests.filter(({ url }) => url === busy.path).length === 16);
+    first.response.socket?.resetAndDestroy();
+    await waitFor(() => recorded.errors.length === 1);
+    await recorded.clock.advance(200);
+    await watching(2);
+    over.abort();
+    await Promise.all(requests);
+  });
+
   test('leaves a stalled connection and opens another', async () => {
     recorded.reflector.start();
     const first = await watching(1);
