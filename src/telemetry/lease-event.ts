@@ -136,8 +136,10 @@ function describeAction(action: Action, decision: Decision, input: ElectionInput
 function describeGrant(grant: Grant, decision: Decision, { memory }: ElectionInput): Told {
   const { holder, isPreemption, revises } = grant;
   const { outcome, reason } = decision;
-  const released = reason === 'LeaseReleased' ? [...memory.withdrawals.keys()].at(-1) : undefined;
-  const former = released ?? grant.former;
+  // If the last release is not what emptied the Lease, another holder has lost the Lease since.
+  const [withdrawn, withdrawnAt] = [...memory.withdrawals].at(-1) ?? [];
+  const isReleased = reason === 'LeaseReleased' && withdrawnAt === memory.record?.since;
+  const former = isReleased ? withdrawn : grant.former;
   const after = revises ? `instead of ${former}, which had not taken the Lease up,` : `after ${former}`;
   const how = former === undefined ? '' : former === holder ? ' again' : ` ${after}`;
   const under = 'strategy' in outcome ? ` under ${outcome.strategy}` : '';

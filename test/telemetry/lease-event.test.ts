@@ -94,6 +94,29 @@ describe('an Event on a Lease', () => {
     expect(told().slice(1)).toEqual([`LeaderElected: a leads again under ${OLDEST}: LeaseExpired`]);
   });
 
+  test('names the last leader if somebody emptied its Lease, not the one that released the Lease before', async () => {
+    const { world, told } = await makeLedWorld(KEY);
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000 }));
+    await world.clock.advance(1000);
+    world.release(KEY);
+    await world.clock.advance(100);
+    world.renew('default/b');
+    await world.clock.advance(1000);
+    world.renewLease(KEY);
+    await world.clock.advance(5000);
+    world.renew('default/a');
+    world.change('leases', KEY, { holderIdentity: '' });
+    for (let second = 0; second < 30; second++) {
+      await world.clock.advance(1000);
+      world.renew('default/a');
+    }
+    expect(told().slice(1, 4)).toEqual([
+      `LeaderElected: b leads after a under ${OLDEST}: LeaseReleased`,
+      expect.stringMatching(/^AwaitingFormerHolder/),
+      `LeaderElected: a leads after b under ${OLDEST}: LeaseReleased`,
+    ]);
+  });
+
   test('reports a preemption when it begins and when it is done', async () => {
     const { world, told } = await makePreferringWorld();
     world.release(KEY);
