@@ -279,24 +279,27 @@ describe('what helm prints after an install', () => {
   }
 
   test.for([
-    ['1.36.3', true],
-    ['1.36.3', false],
-    ['1.32.13', false],
-    ['1.31.4', true],
-    ['1.31.4', false],
+    ['1.36.3', true, 'off'],
+    ['1.36.3', false, 'on'],
+    // Another release has installed the definition.
+    ['1.36.3', false, 'off'],
+    ['1.32.13', false, 'on'],
+    ['1.31.4', true, 'off'],
+    ['1.31.4', false, 'on'],
   ] as const)(
-    'has a LeaseCandidate that Kubernetes takes: %s, crds.install=%s',
-    async ([version, isDefined]) => {
-      const plane = await startControlPlane({ version, coordinatedLeaderElection: !isDefined });
+    'has a LeaseCandidate that Kubernetes takes: %s, crds.install=%s, the feature gate is %s',
+    async ([version, isDefined, gate]) => {
+      const hasGate = gate === 'on';
+      const plane = await startControlPlane({ version, coordinatedLeaderElection: hasGate });
       onTestFinished(() => plane.stop());
       const kubectl = await kubectlFor(plane.kubeconfig);
       onTestFinished(() => kubectl.remove());
       const crds = ['--set', `crds.install=${isDefined}`];
       const text = await notes('--dry-run=server', '--kubeconfig', plane.kubeconfig, ...crds);
       // There is a built-in controller where the gate is on.
-      expect(text.includes('built-in controller')).toBe(!isDefined);
-      expect(text.includes('there are no elections for at least 15 s')).toBe(!isDefined);
-      if (isDefined) await installCandidateResource(plane);
+      expect(text.includes('built-in controller')).toBe(hasGate);
+      expect(text.includes('there are no elections for at least 15 s')).toBe(hasGate);
+      if (!hasGate) await installCandidateResource(plane);
       const [, candidate = ''] = /<<EOF\n(.*)\nEOF\n/s.exec(text) ?? [];
       const input = candidate.replace(/\$\(date .*\)/, '2026-11-21T00:00:00.000000Z');
       const { code, stderr } = await kubectl.run(['create', '--dry-run=server', '--filename', '-'], {
