@@ -38,7 +38,7 @@ export function createApiMetrics(registry: Registry, sources: ScrapeSources, clo
   const failures = counter(
     'cle_reflector_failures_total',
     'Failures of discovery, lists, watches, decoding and handlers; each is retried with backoff',
-    { resource: RESOURCES, during: FAILING_STEPS },
+    { resource: [...RESOURCES, 'pods', 'namespaces'], during: FAILING_STEPS },
   );
   const startedAt = clock.now();
   const heardAt = new Map<WatchedResource, Instant>();

@@ -30,7 +30,7 @@ export function createElectionMetrics(registry: Registry) {
   const { counter, histogram } = instrumentsOf(registry);
   const elections = counter(
     'cle_elections_total',
-    'Elections, by result: granted; revised (a better candidate got the Lease before the new holder had renewed it); ' +
+    'Elections, by result: granted; revised (another candidate got the Lease before the new holder had renewed it); ' +
       'preferred (the holder was asked to yield); delegated (another controller applies the strategy); undecided (no ' +
       'candidate can be elected, counted when this begins); failed (the write failed)',
     { result: [], reason: [] },
