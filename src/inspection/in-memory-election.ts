@@ -92,7 +92,7 @@ export class InMemoryElection {
 
   /** Simulates a write of the Lease by another client. If `lease` is undefined, the other client deletes the Lease. */
   putLease(lease: Lease | undefined): void {
-    const stored = lease && { ...lease, resourceVersion: this.#nextVersion() };
+    const stored = lease && { ...withoutOwnership(lease), resourceVersion: this.#nextVersion() };
     this.#records.seeLease(this.#key, stored, this.#clock());
   }
 
@@ -124,7 +124,7 @@ export class InMemoryElection {
     const spec = specOf(leasePatch(action));
     const fields = Object.entries(decodeLease({ metadata: { name }, spec }));
     const written = Object.fromEntries(fields.filter(([field]) => field in spec));
-    const made = { ...withoutNotes(lease), ...written, resourceVersion };
+    const made = { ...withoutOwnership(withoutNotes(lease)), ...written, resourceVersion };
     const isOurs = action.change.kind === 'prefer' || made.isPreferredHolderOurs;
     return withNotes(
       { ...made, isPreferredHolderOurs: isOurs && made.preferredHolder !== undefined },
@@ -136,4 +136,9 @@ export class InMemoryElection {
     this.#revision += 1;
     return `in-memory-${this.#revision}`;
   }
+}
+
+/** Drops what field ownership says of the last write: the next write has another owner. */
+function withoutOwnership({ isUnrenewedGrant: _, isRenewedByCoordinator: __, ...lease }: Lease): Lease {
+  return lease;
 }

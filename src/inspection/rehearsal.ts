@@ -257,11 +257,12 @@ class Rehearsing {
 
   #hasSettled(): boolean {
     const { input, lease } = this.#election;
-    const { reason } = this.#decision;
+    const { reason, standings } = this.#decision;
     if (this.#answersDue.size > 0 || this.#runsOutAt() !== undefined) return false;
+    const hasHeldBack = standings.some(({ state }) => state === 'Withdrawn' || state === 'Lapsed');
     const isFinal =
       surveyTenure(input, this.#at).kind === 'held'
-        ? reason === 'LeaderOptimal' && !isGrantUnrenewed(input.memory, lease)
+        ? reason === 'LeaderOptimal' && !isGrantUnrenewed(input.memory, lease) && !hasHeldBack
         : LASTING.has(reason);
     return isFinal || this.#at >= this.#newsAt + QUIET_MS;
   }

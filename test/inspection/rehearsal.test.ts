@@ -82,6 +82,45 @@ describe('a rehearsal', () => {
       wantHolder: 'old',
       wantSteps: [/old appears/, /the Lease is created for old LeaseMissing/, /old leads/],
     },
+    {
+      name: 'the leader restarts, and is still the best candidate',
+      input: led,
+      changes: [add(makeCandidate('old').versions('1.36.1', '1.35.0'))],
+      wantHolder: 'old',
+      wantSteps: [
+        /^0 old comes back with binary 1.36.1, emulation 1.35.0/,
+        /young is pinged/,
+        /young is given the Lease LeaseReleased/,
+        /young leads/,
+        /^5 old is pinged/,
+        /old becomes preferredHolder/,
+        /young stops renewing/,
+        /old is given the Lease LeaseExpired/,
+        /old leads/,
+      ],
+    },
+    {
+      name: 'the candidate that has just got the Lease crashes before it renews',
+      input: makeInput()
+        .sees(
+          makeLease('old').with({
+            acquireTime: undefined,
+            isUnrenewedGrant: true,
+            isRenewedByCoordinator: true,
+          }),
+          0,
+        )
+        .candidates(old.seenAt(0), young.seenAt(0)),
+      changes: [{ kind: 'crash', name: 'old' }],
+      wantHolder: 'young',
+      wantSteps: [
+        /^0 old crashes/,
+        /young is pinged/,
+        /^5 young is given the Lease GrantRevised/,
+        /young leads/,
+        /^25 old is pinged, and does not answer/,
+      ],
+    },
   ])('when $name', ({ input, changes, wantHolder, wantSteps }) => {
     const { steps, holder, isSettled } = rehearse(input.build(), makeNow(0), changes);
     const lines = steps.map(({ atMs, text, reason = '' }) => `${atMs / 1000} ${text} ${reason}`);
