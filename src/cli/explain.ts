@@ -92,8 +92,9 @@ function accountLines(account: LeaseAccount, layout: Layout): readonly string[] 
 function holderText({ status, expiresInSeconds }: LeaseAccount): string {
   const { holder, renewedSecondsAgo } = status;
   if (holder === '') return NONE;
+  const note = status.holderNote ?? 'expired';
   const left =
-    expiresInSeconds === undefined ? 'expired' : `expires in ${humanDuration(Math.ceil(expiresInSeconds))}`;
+    expiresInSeconds === undefined ? note : `expires in ${humanDuration(Math.ceil(expiresInSeconds))}`;
   return `${holder} (${renewedText(renewedSecondsAgo)}, ${left})`;
 }
 

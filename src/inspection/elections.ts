@@ -81,7 +81,7 @@ export async function observeElections(
   for (const { candidate } of candidates) {
     // Select the candidates here, because not every server supports a field selector for spec.leaseName.
     if (leaseName === undefined || candidate.leaseName === leaseName)
-      recordFirstCandidate(records, candidate, now, settings);
+      recordSeenCandidate(records, candidate, now, settings);
   }
   const asked = leaseName === undefined ? [] : [leaseKey(namespace, leaseName)];
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
@@ -212,8 +212,7 @@ export async function* watchElections(
     handler({ type, object, previous }) {
       if (previous && previous.leaseName !== object.leaseName) records.dropCandidate(previous, now());
       if (type === 'deleted') records.dropCandidate(object, now());
-      else if (type === 'added') recordFirstCandidate(records, object, now(), settings);
-      else records.seeCandidate(object, now());
+      else recordSeenCandidate(records, object, now(), settings);
     },
     onHidden: (candidate) => records.dropCandidate(candidate, now(), true),
     onRevealed: (source) => records.reveal(source),
@@ -245,10 +244,10 @@ export function recordFirstLease(records: ElectionRecords, lease: Lease, now: No
 }
 
 /**
- * Records a candidate that this process sees for the first time. If the candidate has not renewed since its pingTime,
- * also records a ping without an ack. The purpose of this ping is not known: the function assumes `election`.
+ * Records a candidate of which this process knows no pings of its own. If the candidate has not renewed since its
+ * pingTime, also records a ping without an ack. The purpose of this ping is not known: the function assumes `election`.
  */
-export function recordFirstCandidate(
+export function recordSeenCandidate(
   records: ElectionRecords,
   candidate: LeaseCandidate,
   now: Now,

@@ -173,6 +173,21 @@ describe('status', () => {
     expect(host.said.out.trimEnd().split('\n')).toHaveLength(3);
   });
 
+  test('shows with --watch that a candidate does not answer a ping that was sent later', async () => {
+    const watched = await startLookingSite();
+    onTestFinished(() => watched.stop());
+    const host = makeLookingHost();
+    const watching = { ...lookingSettings(watched.kubeconfig), allNamespaces: true, watch: true };
+    const ended = showStatus(watching, host);
+    const candidate = { leaseName: 'x', binaryVersion: '1.0.0', emulationVersion: '1.0.0' };
+    await watched.putCandidate('default', 'x-1', { ...candidate, renewTime: timeAt(-60) });
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Idle/), 5000);
+    await watched.ping('default', 'x-1', timeAt(-10));
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Unresponsive/), 5000);
+    host.stop();
+    expect(await ended).toBe(0);
+  });
+
   test('shows what the user may list of two sources of candidates, with a warning, once and with --watch', async () => {
     const native = { ...lookingSettings(site.nativeKubeconfig), allNamespaces: true };
     const once = await look((host) => showStatus({ ...native, watch: false }, host));
@@ -272,6 +287,19 @@ test('is reported if a holder renewed in the future', async () => {
   await early.putLease('default', 'x', spec);
   const { out } = await look((host) => showExplanation('x', lookingSettings(early.kubeconfig), host));
   expect(out).toContain('a (renewed at a time in the future, expires in 15s)');
+});
+
+test.each([
+  { name: 'fence.coordinated-leader-election.dev', seconds: 60, want: 'fenced' },
+  { name: 'a', seconds: 1, want: 'expired' },
+])('is explained as $want, if it does not lead', async ({ name, seconds, want }) => {
+  const site = await startLookingSite();
+  onTestFinished(() => site.stop());
+  const times = { renewTime: timeAt(-3), acquireTime: timeAt(-30) };
+  const spec = { holderIdentity: name, leaseDurationSeconds: seconds, strategy: STRATEGY, ...times };
+  await site.putLease('default', 'x', spec);
+  const { out } = await look((host) => showExplanation('x', lookingSettings(site.kubeconfig), host));
+  expect(out).toContain(`${name} (renewed 3s ago, ${want})`);
 });
 
 describe('a name with terminal escape sequences', () => {

@@ -35,6 +35,8 @@ export interface LookingSite {
   readonly nativeKubeconfig: string;
   putLease(namespace: string, name: string, spec: object): Promise<void>;
   putCandidate(namespace: string, name: string, spec: object, annotations?: object): Promise<void>;
+  /** Pings a candidate, as the coordinator does. */
+  ping(namespace: string, name: string, pingTime: string): Promise<void>;
   /** Closes the server; the kubeconfigs stay. */
   close(): Promise<void>;
   stop(): Promise<void>;
@@ -97,6 +99,11 @@ export async function startLookingSite(
         metadata: { name, annotations },
         spec: { strategy: 'OldestEmulationVersion', ...spec },
       }),
+    async ping(namespace, name, pingTime) {
+      const path = `/apis/coordination.k8s.io/v1beta1/namespaces/${namespace}/leasecandidates/${name}`;
+      const { status, text } = await apiRequest(access, 'PATCH', path, { spec: { pingTime } });
+      if (status !== 200) throw new Error(text);
+    },
     close: () => server.close(),
     async stop() {
       await server.close();

@@ -4,8 +4,8 @@ import { surveyElection } from '../../src/election/view.ts';
 import {
   type ClusterClock,
   createClusterClock,
-  recordFirstCandidate,
   recordFirstLease,
+  recordSeenCandidate,
 } from '../../src/inspection/elections.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import {
@@ -54,7 +54,7 @@ describe('a candidate at first sight', () => {
   ])('is $want when $name', ({ renewedAt, pingedAt, want }) => {
     const records = new ElectionRecords(defaultSettings);
     const pingTime = pingedAt === undefined ? undefined : wallAt(pingedAt);
-    recordFirstCandidate(
+    recordSeenCandidate(
       records,
       makeCandidate('a').renewedAt(renewedAt).with({ pingTime }).build(),
       NOW,

@@ -61,7 +61,7 @@ function facts({ holder, holderNote, isUnled, unledSince, ...entry }) {
     ['Without leader', isUnled ? unled : undefined],
     ['Waits for', entry.waitingFor],
     ['Strategy', entry.strategy || 'none'],
-    ['Leaders so far', String(entry.transitions + (holder === '' ? 0 : 1))],
+    ['Transitions', String(entry.transitions)],
   ];
   return told.flatMap(([term, text]) => (text ? [copy('fact', { dt: term, dd: text })] : []));
 }
