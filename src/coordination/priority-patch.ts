@@ -33,9 +33,16 @@ export function priorityPatch(
 /**
  * Returns the JSON merge patch that undoes the priority of `drain` or `transfer`; undefined without their annotation.
  * If the priority or its end has changed since then, the patch keeps the values in `object`, and removes the annotation.
+ * With `before`, the object before the last change, the patch undoes only this change: an earlier drain lasts.
  */
-export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
-  return markOn(object) && patchOf(object, valuesBefore(object), null);
+export function priorityRemoval(
+  object: KubernetesObject,
+  before?: KubernetesObject,
+): RequestBody | undefined {
+  const mark = markOn(object);
+  if (!before || !mark || !isOf(mark, object)) return mark && patchOf(object, valuesBefore(object), null);
+  const earlier = textField(annotationsOf(before), PRIORITY_SET_BY_ANNOTATION);
+  return patchOf(object, valuesOn(before), earlier ?? null);
 }
 
 function patchOf(
@@ -55,11 +62,19 @@ function patchOf(
 
 /** Returns the values to restore: the former ones if `drain` or `transfer` wrote the current ones; else the current ones. */
 function valuesBefore(object: KubernetesObject): Annotations {
-  const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
-  const present = valuesIn({ priority, until });
   const mark = markOn(object);
-  const isOfCommand = mark?.priority === present.priority && mark.until === present.until;
-  return isOfCommand ? mark.before : present;
+  return mark && isOf(mark, object) ? mark.before : valuesOn(object);
+}
+
+/** True if the priority and its end on `object` are still those that the command in `mark` wrote. */
+function isOf(mark: Annotations, object: KubernetesObject): boolean {
+  const { priority, until } = valuesOn(object);
+  return mark.priority === priority && mark.until === until;
+}
+
+function valuesOn(object: KubernetesObject): Annotations {
+  const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
+  return valuesIn({ priority, until });
 }
 
 /**

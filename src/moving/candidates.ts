@@ -48,8 +48,12 @@ export function setPriority(
  * Undoes a priority change that `drain` or `transfer` has made, as {@link priorityRemoval} describes. Resolves to false
  * if the candidate has no record of such a change, or no longer exists.
  */
-export async function unsetPriority(client: KubernetesClient, candidate: ListedCandidate): Promise<boolean> {
-  const body = priorityRemoval(candidate.raw);
+export async function unsetPriority(
+  client: KubernetesClient,
+  candidate: ListedCandidate,
+  before?: ListedCandidate,
+): Promise<boolean> {
+  const body = priorityRemoval(candidate.raw, before?.raw);
   return body !== undefined && (await patch(client, candidate, body));
 }
 

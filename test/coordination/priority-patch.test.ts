@@ -62,6 +62,18 @@ describe('what drain and transfer write (rule 16)', () => {
     expect(annotationsOf(applied(object, priorityRemoval(object)))).toEqual(before);
   });
 
+  test.each([
+    { name: 'a drain', before: applied(make(), priorityPatch(make(), DRAIN)) },
+    { name: 'nothing', before: make({ note: 'hello' }) },
+  ])('of a transfer after $name can be undone alone', ({ before }) => {
+    const object = applied(before, priorityPatch(before, TRANSFER));
+    expect(annotationsOf(applied(object, priorityRemoval(object, before)))).toEqual(annotationsOf(before));
+    const byHand = applied(object, { metadata: { annotations: { [`${GROUP}/priority`]: '9' } } });
+    expect(annotationsOf(applied(byHand, priorityRemoval(byHand, before)))).toMatchObject({
+      [`${GROUP}/priority`]: '9',
+    });
+  });
+
   test('stays if another client has overwritten it, without the record', () => {
     const drained = applied(make(), priorityPatch(make(), DRAIN));
     const annotations = { ...(annotationsOf(drained) as JsonObject), [`${GROUP}/priority`]: '9' };

@@ -57,6 +57,25 @@ test.each(['a', 'b', 'c'])(
   },
 );
 
+test('a drain writes few priorities at a time, because a request has a deadline while it waits', async () => {
+  const { api, request } = startSite('a');
+  for (let index = 0; index < 200; index++)
+    api.store.create('leasecandidates', makeCandidateObject(`more-${index}`, { renewedAt: 0 }));
+  const given = request();
+  let [inFlight, most] = [0, 0];
+  const client = {
+    ...given.client,
+    request: async (...args: Parameters<typeof given.client.request>) => {
+      most = Math.max(most, ++inFlight);
+      await Promise.resolve();
+      return given.client.request(...args).finally(() => inFlight--);
+    },
+  };
+  await drainCandidates({ kind: 'all' }, { ...given, client });
+  expect(api.writes).toHaveLength(203);
+  expect(most).toBeLessThan(100);
+});
+
 describe('a drain that moves no leader', () => {
   type Site = ReturnType<typeof startSite>;
 
@@ -114,6 +133,26 @@ describe('a transfer to a candidate that cannot lead any more', () => {
     expect(told.slice(1)).toEqual([
       'b cannot lead default/scheduler: it is not a candidate of default/scheduler; there are a and c.',
     ]);
+  });
+
+  test('reports that its priority has ended, and removes it', async () => {
+    const { api, told, request } = startSite('a');
+    await transferLease('scheduler', 'b', { ...request(), forMs: 0, timeoutMs: 60_000 });
+    expect(told.slice(1)).toEqual([
+      'b cannot lead default/scheduler: its priority has ended. Its priority was taken back.',
+    ]);
+    expect(JSON.stringify(api.store.candidate('default/b')?.metadata['annotations'])).not.toContain(
+      'priority',
+    );
+  });
+
+  test('ends its own priority only, not that of a drain', async () => {
+    const { api, request } = startSite('a');
+    await drainCandidates({ kind: 'candidate', name: 'b' }, request());
+    const drained = api.store.candidate('default/b')?.metadata['annotations'];
+    expect(JSON.stringify(drained)).toContain('-1000');
+    await transferLease('scheduler', 'b', { ...request(), forMs: 0, timeoutMs: 60_000 });
+    expect(api.store.candidate('default/b')?.metadata['annotations']).toEqual(drained);
   });
 
   test('removes its priority', async () => {
