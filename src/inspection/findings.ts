@@ -316,15 +316,29 @@ export function checkCandidates({ elections, now }: ObservedAt): readonly Findin
   return [passed(`${counted(standings.length, 'candidate')}, none of them silent.`)];
 }
 
-/** Reports Leases with a reason that shows a problem. */
+/** The time after which a coordinator must have decided on a Lease with candidates and without a leader, in seconds. */
+const OVERDUE_SECONDS = 60;
+
+/** Reports Leases with a reason that shows a problem, and Leases on which no coordinator decides. */
 function checkLeases({ elections, now }: ObservedElections): readonly Finding[] {
-  const statuses = elections.map((election) => statusOf(election, now));
+  const since = now.wall - BigInt(OVERDUE_SECONDS * 1_000_000);
+  const overdue = new Set<LeaseStatus>();
+  const statuses = elections.map((election) => {
+    const status = statusOf(election, now);
+    const { lease, candidates } = election.input;
+    const hasWaited = candidates.some(({ candidate }) => (candidate.creationTimestamp ?? now.wall) < since);
+    if (!status.isHeld && hasWaited && (lease?.renewTime ?? 0n) < since) overdue.add(status);
+    return status;
+  });
   // If the awaited answers would cause a conflict, report StrategyConflict instead of AwaitingAcks.
   const troubleOf = ({ reason, conflictingStrategies }: LeaseStatus): Reason =>
     reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
-  const findings = [...Map.groupBy(statuses, troubleOf)].flatMap(([reason, those]): Finding[] => {
-    const advice = adviceOnTrouble(reason);
-    if (advice === undefined) return [];
+  const findings = [...Map.groupBy(statuses, troubleOf)].flatMap(([reason, all]): Finding[] => {
+    const known = adviceOnTrouble(reason);
+    const those = known === undefined ? all.filter((status) => overdue.has(status)) : all;
+    if (those.length === 0) return [];
+    const advice =
+      known ?? 'The coordinator should have decided: check that it handles this namespace, and its log.';
     const names = those.map(({ namespace, name }) => `${namespace}/${name}`);
     const isSupposed = reason === 'StrategyConflict' && those.some((one) => one.reason !== reason);
     // NoCandidates is only a warning: such a Lease is usually left over from an uninstalled component.

@@ -170,6 +170,18 @@ describe('a diagnosis', () => {
     expect(diagnose(well).filter(({ severity }) => severity !== 'ok')).toEqual([]);
   });
 
+  test.each([
+    { name: 'has just expired', renewedAt: -45_000, createdAt: -60_000 },
+    { name: 'has a first candidate that has just started', renewedAt: -60_000, createdAt: 0 },
+  ])('has no complaints about a Lease that $name', ({ renewedAt, createdAt }) => {
+    const input = makeInput()
+      .sees(makeLease('a').lasting(15).renewedAt(renewedAt), renewedAt)
+      .candidates(makeCandidate('b').createdAt(createdAt).seenAt(0));
+    expect(diagnose({ ...well, elections: sees(input) }).filter(({ severity }) => severity !== 'ok')).toEqual(
+      [],
+    );
+  });
+
   test('explains how leaders yield with the feature gate off, and is no warning', () => {
     const findings = diagnose({ ...well, trial: { kind: 'created', keepsStrategy: false } });
     expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([]);
@@ -299,6 +311,22 @@ describe('a diagnosis', () => {
         ),
       },
       want: ['Leases', 'error', /^kube-system\/scheduler: StrategyConflict\.$/, 'LeaseStrategyConflict'],
+    },
+    {
+      name: 'no coordinator gives an expired Lease to a candidate that has waited for long',
+      evidence: {
+        elections: sees(
+          makeInput()
+            .sees(makeLease('a').lasting(15).renewedAt(-60_000), -60_000)
+            .candidates(makeCandidate('b').createdAt(-60_000).seenAt(0)),
+        ),
+      },
+      want: ['Leases', 'error', /^kube-system\/scheduler: AwaitingAcks\.$/, 'LeaseWithoutLeader'],
+    },
+    {
+      name: 'no coordinator creates a Lease for a candidate that has waited for long',
+      evidence: { elections: sees(makeInput().candidates(makeCandidate('b').createdAt(-60_000).seenAt(0))) },
+      want: ['Leases', 'error', /^kube-system\/scheduler: AwaitingAcks\.$/, 'LeaseWithoutLeader'],
     },
     {
       name: 'a Lease is fenced',
