@@ -17,8 +17,8 @@ export interface ParticipateOptions {
   readonly strategy?: string | undefined;
   /**
    * The name of the LeaseCandidate, and the `holderIdentity` of the Lease while the program leads. Must be unique among
-   * running programs. Default: `<pod name>-<first 8 characters of the pod's uid>` if `pod` is given, else the host's
-   * name and a random part.
+   * the running participants of a namespace, also within one program. Default: `<pod name>-<first 8 characters of the
+   * pod's uid>` if `pod` is given, else the host's name and a random part.
    */
   readonly identity?: string | undefined;
   /**

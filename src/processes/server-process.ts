@@ -135,7 +135,7 @@ function usageOf(
   const versions = leaseCandidateVersions.join(', ');
   const uses =
     admin === undefined
-      ? ['No token allows all requests, so no kubeconfig was written.']
+      ? ['No token allows all requests, so no kubeconfig for writes was written.']
       : [
           `kubectl --kubeconfig ${admin} get leases --all-namespaces`,
           `npm start -- run --kubeconfig ${admin}    # elects leaders on it`,
