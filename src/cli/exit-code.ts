@@ -12,7 +12,6 @@ export const exitCode = {
   outputClosed: 141,
 } as const;
 
-/** The exit codes, as `--help` shows them. */
 export const EXIT_CODES = `
 Exit codes:
   0  done, or stopped when asked to

@@ -144,7 +144,6 @@ function holderText({ holder, holderNote }: LeaseStatus): string {
   return holderNote === undefined ? holder : `${holder} (${holderNote})`;
 }
 
-/** Returns a text such as `2 Live, 1 Idle`. */
 function candidatesText({ candidates }: LeaseStatus): string {
   return (
     Object.entries(candidates)

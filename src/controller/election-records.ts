@@ -207,7 +207,6 @@ export class ElectionRecords {
     };
   }
 
-  /** Whether the Lease, one of its candidates or its memory is stored. */
   has(key: LeaseKey): boolean {
     return this.#memories.has(key) || !this.#isGone(key);
   }

@@ -24,7 +24,6 @@ export interface SchedulerParts extends Omit<SenderParts, 'gate' | 'write'> {
   readonly relist: (kind: WrittenObject['kind']) => void;
 }
 
-/** The state of a Lease between two decisions. */
 interface Entry {
   last: LastDecision | undefined;
   /** Set while an action waits for a free slot. */

@@ -113,7 +113,6 @@ function ownerOf(owners: readonly SpecOwner[], field: string): string | undefine
   return typeof manager === 'string' ? manager : undefined;
 }
 
-/** True if one manager owns both fields of the spec. */
 function areOfOne(owners: readonly SpecOwner[], one: string, other: string): boolean {
   return owners.some(({ fields }) => one in fields && other in fields);
 }

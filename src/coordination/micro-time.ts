@@ -32,7 +32,6 @@ export function parseMicroTime(text: string): MicroTime | undefined {
   return BigInt(ms) * 1000n + BigInt(micros);
 }
 
-/** Converts the `hh:mm` at `index` to minutes. */
 function minutesAt(text: string, index: number): number {
   return twoDigits(text, index) * 60 + twoDigits(text, index + 3);
 }

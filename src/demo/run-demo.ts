@@ -32,7 +32,6 @@ const TIMING: SampleTiming = {
   stoppingMs: 1000,
 };
 
-/** Address of the demo's API server. */
 const HOST = '127.0.0.1';
 const MAX_LINE_LENGTH = 1000;
 

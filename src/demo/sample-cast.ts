@@ -19,7 +19,6 @@ interface SampleCastParts {
 }
 
 const STRATEGY = 'OldestEmulationVersion';
-/** A strategy that this coordinator does not know. */
 const OTHER_STRATEGY = 'example.com/NewestFirst';
 
 /**

@@ -14,7 +14,6 @@ import { type ClusterClock, type ClusterScope, listObjects, observeElections } f
 
 export type Evidence = Awaited<ReturnType<typeof gatherEvidence>>;
 
-/** The result of creating a Lease as a dry run. */
 type TrialLease =
   | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };

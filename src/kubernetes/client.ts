@@ -68,7 +68,6 @@ export interface HeardDate {
   readonly answeredAt: bigint;
 }
 
-/** Talks to one API server. */
 export interface KubernetesClient {
   readonly server: string;
   /** Resolves to the answer's JSON object. Rejects with {@link ApiError} or {@link ConnectionError}. Never retries. */

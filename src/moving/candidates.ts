@@ -88,6 +88,8 @@ async function patch(
       query: { fieldManager: FIELD_MANAGER },
       contentType: 'application/merge-patch+json',
       body,
+      // The deadline includes the wait for a connection, and there may be thousands of candidates.
+      deadlineMs: 60_000,
     });
     return true;
   } catch (error) {

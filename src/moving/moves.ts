@@ -131,8 +131,6 @@ interface MovedLease {
   readonly why: string | undefined;
 }
 
-/** Maximum requests of {@link inBatches} at a time. */
-const BATCH = 64;
 /** The priority of drained candidates. Far below 0, because other candidates may have a priority slightly below 0. */
 const DRAINED = -1000;
 
@@ -161,7 +159,7 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
   const isLed = (one: ListedCandidate) => before.get(keyOf(one))?.leader === one.candidate.name;
   // Write the priorities of leaders last. Otherwise, a candidate that is about to be drained could become the leader.
   for (const some of [selected.filter((one) => !isLed(one)), selected.filter(isLed)])
-    await inBatches(some, (one) => setPriority(client, one, { by: 'drain', priority: DRAINED, until }));
+    await Promise.all(some.map((one) => setPriority(client, one, { by: 'drain', priority: DRAINED, until })));
   tell(
     `${counted(selected.length, 'candidate')} of ${counted(leases.size, 'Lease')} drained, ${led.length} of them leading.`,
   );
@@ -170,14 +168,6 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
     until: formatMicroTime(until),
     leases: await followLeaders(led, request),
   };
-}
-
-/** Calls `change` for each item. Begins few at a time: the deadline of a request includes its wait for a connection. */
-async function inBatches<T, R>(all: readonly T[], change: (one: T) => Promise<R>): Promise<readonly R[]> {
-  const results: R[] = [];
-  for (let at = 0; at < all.length; at += BATCH)
-    results.push(...(await Promise.all(all.slice(at, at + BATCH).map(change))));
-  return results;
 }
 
 function nameOf({ candidate: { namespace, leaseName: lease, name } }: ListedCandidate) {
@@ -239,7 +229,7 @@ export async function undrainCandidates(
   { client, namespace, tell }: Pick<MoveRequest, 'client' | 'namespace' | 'tell'>,
 ): Promise<DrainOutcome['candidates']> {
   const selected = await selectCandidates(client, namespace, selection);
-  const isChanged = await inBatches(selected, (one) => unsetPriority(client, one));
+  const isChanged = await Promise.all(selected.map((one) => unsetPriority(client, one)));
   const those = selected.filter((_, index) => isChanged[index]).map(nameOf);
   for (const { namespace, name } of those) tell(`${namespace}/${name} has its own priority again.`);
   if (those.length === 0) tell('Nothing was set by drain or transfer there.');

@@ -87,8 +87,7 @@ function declaredFields(
   { binaryVersion, emulationVersion, strategy, priority, labels, pod }: CandidateDescription,
   adopted?: KubernetesObject,
 ) {
-  // The native LeaseCandidate (`coordination.k8s.io`) has no field for the priority, so the priority must be an
-  // annotation.
+  // The native LeaseCandidate (`coordination.k8s.io`) has no field for the priority, so the priority must be an annotation.
   const hasPriorityField = sourceOf(apiVersion) === 'custom';
   return {
     metadata: {

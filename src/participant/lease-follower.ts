@@ -32,7 +32,6 @@ interface LeaseFollowerParts extends LeaseParts {
   readonly onSeen: () => void;
 }
 
-/** Watches, reads and writes one Lease for an elector. */
 export class LeaseFollower {
   readonly #parts: LeaseFollowerParts;
   readonly #path: string;

@@ -211,10 +211,7 @@ export class Participant {
 export interface ConnectionOptions extends KubeConfigSource {
   /** Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /**
-   * The name of the program in the User-Agent header, which the API server logs. The version of this package is
-   * appended.
-   */
+  /** The name of the program in the User-Agent header, which the API server logs. The version of this package is appended. */
   readonly userAgent?: string;
   readonly namespace?: string | undefined;
 }

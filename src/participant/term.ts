@@ -53,7 +53,6 @@ interface RunningTermParts extends Pick<Term, 'lease' | 'holder' | 'fencingToken
   readonly renewedAt: Instant;
 }
 
-/** A term, with the methods that its elector uses. */
 export class RunningTerm implements Term {
   readonly lease: Term['lease'];
   readonly holder: string;
@@ -84,7 +83,6 @@ export class RunningTerm implements Term {
     this.#isTaken = true;
   }
 
-  /** Asks the program to stop leading. */
   end(why: TermEnd): void {
     if (!this.isOver) this.#controller.abort(new TermOver(why));
   }

@@ -90,8 +90,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');
   const stopped = coordinator.stop();
-  // Wait for the last election writes before Events and the server stop: these writes still produce Events, logs and
-  // metrics.
+  // Wait for the last election writes before Events and the server stop: these writes still produce Events, logs and metrics.
   await within(clock, QUIET_AFTER_MS, stopped);
   await Promise.all([stopped, events?.stop(), server?.close()]);
   logger.info('Stopped');

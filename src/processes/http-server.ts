@@ -107,7 +107,6 @@ export async function serveAnswers<Address>(
   };
 }
 
-/** Returns the path of a request, without its query. */
 export function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '/';
 }

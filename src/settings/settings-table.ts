@@ -140,7 +140,6 @@ export function refuse(contradictions: Contradictions): void {
   if (found.length > 0) throw new SettingsError(found);
 }
 
-/** The lowest level of messages that are logged. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 // A namespace's name is a DNS label (RFC 1123).
@@ -165,7 +164,6 @@ export function valueType<T>(
   };
 }
 
-/** Any text that is not empty. */
 export function text(placeholder: string): ValueType<string> {
   return valueType(placeholder, 'is empty', (given) => given || undefined);
 }

@@ -18,7 +18,6 @@ export interface Sink {
   write(text: string): unknown;
   readonly writableLength: number;
   end(): unknown;
-  /** Closes the connection at once. */
   destroy(): unknown;
 }
 
@@ -100,7 +99,6 @@ export function createBroadcast(parts: BroadcastParts) {
       schedule(0);
       return () => leave(reader);
     },
-    /** Ends all streams. */
     close: () => readers.forEach(end),
   };
 }

@@ -12,7 +12,6 @@ export function hostAndPort(host: string, port: number | string): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Removes the user name and the password from a URL. */
 export function withoutCredentials(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//');
 }

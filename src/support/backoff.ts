@@ -1,7 +1,6 @@
 import type { Clock, Instant } from './clock.ts';
 import { messageOf } from './text.ts';
 
-/** How the delay between attempts grows. */
 interface BackoffRange {
   /** The delay after the first failure, in milliseconds, before jitter. */
   readonly initialMs: number;
@@ -25,7 +24,6 @@ export interface BackoffOptions extends BackoffRange {
   readonly resetAfterMs: number;
 }
 
-/** The backoff of one repeated operation. */
 export class Backoff {
   readonly #options: BackoffOptions;
   readonly #clock: Clock;

@@ -15,7 +15,6 @@ export class DeadlineHeap {
   readonly #entries = new Map<string, Entry>();
   #order = 0;
 
-  /** Returns the deadline of `key`; undefined if the key has none. */
   get(key: string): Instant | undefined {
     return this.#entries.get(key)?.at;
   }
@@ -61,7 +60,6 @@ export class DeadlineHeap {
     this.#entries.clear();
   }
 
-  /** Moves the entry up to its place in the order. */
   #rise(entry: Entry): void {
     while (entry.position > 0) {
       const parent = this.#heap[(entry.position - 1) >> 1];
@@ -71,7 +69,6 @@ export class DeadlineHeap {
     this.#heap[entry.position] = entry;
   }
 
-  /** Moves the entry down to its place in the order. */
   #sink(entry: Entry): void {
     for (;;) {
       const left = this.#heap[2 * entry.position + 1];

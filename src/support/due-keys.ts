@@ -33,7 +33,6 @@ export class DueKeys {
     return this.#due.has(key);
   }
 
-  /** Makes the key due now. */
   add(key: string): void {
     if (this.#due.has(key)) return;
     this.#due.set(key, this.#options.clock.now());
@@ -58,7 +57,6 @@ export class DueKeys {
     return undefined;
   }
 
-  /** Removes the key and its deadline. */
   delete(key: string): void {
     this.#due.delete(key);
     this.#later.delete(key);

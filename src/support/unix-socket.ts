@@ -28,7 +28,6 @@ async function removeStaleSocket(path: string): Promise<void> {
   unlinkSync(path);
 }
 
-/** Returns whether a process listens on the socket. */
 async function accepts(path: string): Promise<boolean> {
   const socket = connect(path);
   try {

@@ -128,9 +128,7 @@ export const troubleLevels: Readonly<Partial<Record<Reason, 'info' | 'warn'>>> =
   InvalidLeaseName: 'warn',
 };
 
-/**
- * Reasons for intermediate steps of an election, such as a wait for answers. A step neither begins nor ends a problem.
- */
+/** Reasons for intermediate steps of an election, such as a wait for answers. A step neither begins nor ends a problem. */
 export const electionSteps: ReadonlySet<Reason> = new Set<Reason>([
   'FirstElectionSettling',
   'RevisionPending',

@@ -19,7 +19,6 @@ type EventReason =
   | 'StrategyResolved'
   | 'CandidateCollected';
 
-/** The content of a Kubernetes Event about a Lease. */
 export interface LeaseEvent {
   readonly lease: {
     readonly namespace: string;
@@ -68,9 +67,7 @@ export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEv
   };
 }
 
-/**
- * A log line or an Event names at most this number of items, such as candidates, and only counts the others (rule 9).
- */
+/** A log line or an Event names at most this number of items, such as candidates, and only counts the others (rule 9). */
 export const MAX_NAMED = 10;
 
 /**

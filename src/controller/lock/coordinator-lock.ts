@@ -223,7 +223,6 @@ export class CoordinatorLock {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Gives up the lock if we still hold it. */
   async #writeRelease(): Promise<void> {
     await this.#refresh();
     if (this.#observation?.record?.holder !== this.#options.identity) return;

@@ -101,7 +101,6 @@ interface LeaderEndpointsParts {
   readonly leadership: Leadership;
   /** The connections by which programs lead (rule 18); undefined without `--lead-by-connection`. */
   readonly connections?: LeadConnections | undefined;
-  /** Gives up leadership, and releases the Lease. */
   readonly resign: () => Promise<void>;
   readonly metrics: HttpServerParts['metrics'];
 }

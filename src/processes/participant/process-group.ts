@@ -22,12 +22,10 @@ export class ProcessGroup {
     this.#send(this.id, signal);
   }
 
-  /** Signals all processes of the group. */
   signal(signal: NodeJS.Signals): void {
     this.#send(-this.id, signal);
   }
 
-  /** Returns whether all processes of the group have ended. */
   isGone(): boolean {
     if (!this.#send(-this.id, 0)) return true;
     // A process that has ended stays in its group as a zombie until its parent reaps it. Process 1 of a container may

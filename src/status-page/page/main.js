@@ -135,7 +135,6 @@ function open(key, from, takesFocus) {
   if (takesFocus || isBoardCovered()) find('detail-title').focus();
 }
 
-/** Whether the details cover the board, as on a small screen. */
 function isBoardCovered() {
   return getComputedStyle(gridRoot).visibility === 'hidden';
 }
