@@ -138,8 +138,8 @@ function hasShutDown(
   input: ElectionInput,
   now: Now,
 ): boolean {
-  if (present.length === 0) return true;
   const releasedAt = releaseOf(input, now);
+  if (present.length === 0) return releasedAt !== undefined;
   if (releasedAt === undefined || !present.every(({ state }) => SILENT.has(state))) return false;
   const { record } = input.memory;
   const stoppedBy = releasedAt + TERMINATION_GRACE_PERIOD_MS;
@@ -150,12 +150,15 @@ function hasShutDown(
 }
 
 /**
- * Returns the time of the last known release or proven end of a holder. If there is none, but the Lease looks released
- * and is not reserved for a known holder, estimates this time from renewTime. Otherwise, returns undefined.
+ * Returns the time of the last known release. If none is known, but the Lease looks released and is not reserved for a
+ * known holder, estimates this time from renewTime. Otherwise, or if a holder has provably ended since, returns undefined.
  */
 function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
-  const { record, withdrawals } = memory;
-  if (withdrawals.size > 0) return Math.max(...withdrawals.values());
+  const { record, withdrawals, endedAt } = memory;
+  if (withdrawals.size > 0) {
+    const last = Math.max(...withdrawals.values());
+    return last === endedAt ? undefined : last;
+  }
   const isReleased =
     record?.holder === '' &&
     record.leaseDurationSeconds === 1 &&

@@ -300,7 +300,9 @@ function decideProvisional(view: HeldView): Verdict | undefined {
 /** Pings other candidates shortly before the time limit of a grant, and its holder after this limit (rule 12). */
 function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const { tenure, input, at } = view;
-  if (!tenure.isProvisional || verdict.reason === 'GrantRevised') return verdict;
+  if (verdict.reason === 'GrantRevised' || !isGrantUnrenewed(input.memory, input.lease)) return verdict;
+  const provisionalAt = reservationFor(blockingBeliefs(input.memory), at)?.until;
+  if (!tenure.isProvisional) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), provisionalAt] };
   const giveUpAt = takeUpBy(view);
   const askAt = giveUpAt - ASK_AHEAD_MS;
   const grantee = view.standings.find(({ isHolder }) => isHolder);

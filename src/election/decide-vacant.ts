@@ -37,8 +37,12 @@ export function decideVacant(view: VacantView): Verdict {
 function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
   if (!ignored) return undefined;
-  const changesAt = [ackDeadline(view), livenessExpiry(view), reinstatementTime(view)];
-  return { ...ignored, recheckAt: [...(ignored.recheckAt ?? []), ...changesAt] };
+  return { ...ignored, recheckAt: [...(ignored.recheckAt ?? []), ...changesAt(view)] };
+}
+
+/** Returns when the candidates that take part may change without an event. */
+function changesAt(view: VacantView): readonly Instant[] {
+  return [ackDeadline(view), livenessExpiry(view), reinstatementTime(view)];
 }
 
 /**
@@ -129,8 +133,10 @@ function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined 
   switch (outcome.kind) {
     case 'leader':
       return grantVerdict(view, outcome);
-    case 'thirdParty':
-      return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, outcome.strategy) };
+    case 'thirdParty': {
+      const actions = nameStrategy(view, outcome.strategy);
+      return { reason: 'ThirdPartyStrategy', actions, recheckAt: changesAt(view) };
+    }
     case 'conflict':
       return conflictVerdict(view, conflictParties(view));
     default:

@@ -55,7 +55,7 @@ export function withLoss(
   leastMs = 0,
 ): LeaseMemory {
   const { record, beliefs, usualDurationMs } = memory;
-  if (!record || record.holder === '' || record.hasEnded) return memory;
+  if (!record || record.holder === '') return memory;
   const { holder, since } = record;
   const known = beliefOf(beliefs, holder);
   const { isOwnDuration = false, isParticipant = false } = known ?? {};

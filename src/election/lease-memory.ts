@@ -7,6 +7,7 @@ import {
   USUAL_DURATION_MS,
   withLost,
   withMore,
+  withoutBelief,
 } from './beliefs.ts';
 import type { Instant, Lease, MicroTime } from './model.ts';
 
@@ -26,8 +27,6 @@ export interface HolderRecord
    * holder, this is when this process saw the previous record of the same Lease object; undefined if there was none.
    */
   readonly acquiredAfter?: Instant | undefined;
-  /** Set when we send a grant because there is proof that this holder has ended (rule 17). */
-  readonly hasEnded?: true;
   /** The former holder, if it released our grant and this process saw no renewal of that grant (rule 3). */
   readonly refusedBy?: string;
 }
@@ -58,6 +57,8 @@ export interface LeaseMemory {
   readonly usualDurationMs: number;
   /** When each holder last released the Lease or provably ended, oldest first. At most 100 (rules 1, 3 and 17). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
+  /** The time of the last withdrawal that is a proven end, such as a crash, and no release (rule 17). */
+  readonly endedAt?: Instant;
   /** Our last grant, while its result is unknown. Undefined once it is `supposedGrant` or one of `lostGrants`. */
   readonly grantOnItsWay: Grant | undefined;
   /** Our grant with an unknown result: the Lease has changed without showing the grant. The server may still refuse it. */
@@ -252,12 +253,16 @@ export function recordGrant(
   const { record, grantSeries, failedPreemptions } = memory;
   const { count, since } = grantSeries;
   const isOthers = record !== undefined && record.holder !== '' && record.holder !== holder;
+  // The server wrote the grant, so the holder has not renewed since the proof of its end: it cannot lead (rule 17).
+  const hasEnded = isOthers && grant.hasFormerEnded === true && record.holder === former;
+  const beliefs = hasEnded ? withoutBelief(memory.beliefs, former) : memory.beliefs;
   return {
     ...memory,
+    ...(hasEnded && { withdrawals: withWithdrawal(memory.withdrawals, former, at), endedAt: at }),
     grantOnItsWay: undefined,
     wasHeld: true,
     yieldedTo: undefined,
-    beliefs: isOthers ? withLost(memory.beliefs, record.holder, at) : memory.beliefs,
+    beliefs: isOthers ? withLost(beliefs, record.holder, at) : beliefs,
     unrenewedGrant: {
       holder,
       renewTime,

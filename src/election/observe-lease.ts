@@ -127,7 +127,12 @@ function observeDeletion(memory: LeaseMemory, at: Instant, coordinatingSince?: I
   const lost = isReplaced ? supposed : withLoss(supposed, at, 'perhaps');
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
   const known = isPerhapsAnothers ? withUnknown(lost, at, at, record.durationMs) : lost;
-  return { ...known, record: undefined, unrenewedGrant: undefined };
+  return { ...withoutIgnoredWrites(known), record: undefined, unrenewedGrant: undefined };
+}
+
+/** Forgets ignored writes if there was a holder that may have removed our fields: this holder has lost the Lease. */
+function withoutIgnoredWrites(memory: LeaseMemory): LeaseMemory {
+  return memory.record?.holder === '' ? memory : { ...memory, ignoredWrites: NO_ATTEMPTS };
 }
 
 /** True if a list showed the change, and another coordinator may have granted the Lease since `record` was seen. */
@@ -167,7 +172,8 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const { lease, written, coordinatingSince } = change;
   const { record } = memory;
   const { since: at } = written;
-  const next = { ...supposeGrants(memory, undefined, at), record: written, unrenewedGrant: undefined };
+  const supposed = withoutIgnoredWrites(supposeGrants(memory, undefined, at));
+  const next = { ...supposed, record: written, unrenewedGrant: undefined };
   const isSameLease = record?.leaseUid === lease.uid;
   const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
   const isLikeRelease = isRenewed && hasReleaseDuration(lease);

@@ -1,4 +1,3 @@
-import { withoutBelief } from './beliefs.ts';
 import {
   type CandidateObservation,
   HOUSEKEEPING_PINGS,
@@ -8,13 +7,7 @@ import {
 } from './candidate-observation.ts';
 import { type Action, type Decision, grantIn, type UpdateLease } from './decision.ts';
 import { loseGrant, settleLostGrants, withoutAnswer, withoutGrant } from './former-holders.ts';
-import {
-  again,
-  type LeaseMemory,
-  recordGrantAnswered,
-  recordIgnoredWrite,
-  withWithdrawal,
-} from './lease-memory.ts';
+import { again, type LeaseMemory, recordGrantAnswered, recordIgnoredWrite } from './lease-memory.ts';
 import type { Instant, Lease, LeaseCandidate } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
 import type { ElectionInput } from './view.ts';
@@ -48,7 +41,6 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   // Forget the fields that we wrote last. If this update changes them, the change must not look like a removal by the holder.
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
-  if (grant?.hasFormerEnded) memory = withoutEnded(memory, at);
   // The memory has room for one grant in flight. Stop waiting for the answer to an earlier grant.
   if (grant) memory = { ...withoutAnswer(memory, at), grantOnItsWay: grant };
   return { ...known, memory };
@@ -114,18 +106,6 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   // The server dropped or changed a field. If the write had no note of a dropped field, the next write adds the note
   // (rule 14). Otherwise, back off: the server has also dropped the note, or has changed a value.
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
-}
-
-/** Returns the memory after proof that the holder has ended. The proof counts as a release by the holder (rule 17). */
-function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
-  const { record, beliefs, withdrawals } = memory;
-  if (!record) return memory;
-  return {
-    ...memory,
-    record: { ...record, hasEnded: true },
-    beliefs: withoutBelief(beliefs, record.holder),
-    withdrawals: withWithdrawal(withdrawals, record.holder, at),
-  };
 }
 
 /** Changes the observation of an action's candidate. Does nothing if the name now belongs to another uid. */

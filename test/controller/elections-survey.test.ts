@@ -263,6 +263,23 @@ describe('a Lease without a leader', () => {
       wantLost: 1,
     },
     {
+      name: 'the leader has crashed, and so has its successor, seconds after it got the Lease',
+      input: releasedBy('a', 50)
+        .remembers({ endedAt: 50 * MINUTE })
+        .sees(makeLease('b').renewedAt(50.1 * MINUTE), 50.1 * MINUTE)
+        .candidates(silentPod('a', 0, 48), silentPod('b', 0, 50.01)),
+      wantUnled: 1,
+      wantLost: 1,
+    },
+    {
+      name: 'the only pod has crashed',
+      input: releasedBy('a', 50)
+        .remembers({ endedAt: 50 * MINUTE })
+        .candidates(silentPod('a', 0, 48)),
+      wantUnled: 1,
+      wantLost: 0,
+    },
+    {
       name: 'all pods hang',
       input: heldAt('a', 40).candidates(silentPod('a', 0, 38), silentPod('b', 0, 37), silentPod('c', 0, 36)),
       wantUnled: 1,

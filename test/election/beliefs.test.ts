@@ -1019,6 +1019,28 @@ describe('a holder that got its Lease back (rules 7 and 8)', () => {
     expect(reasonOf(returned.sees(renewedBy('a', 2800), 2800))).toBe('AwaitingAcks');
   });
 
+  test.each([
+    { name: 'a better candidate', other: better },
+    { name: 'an equal candidate', other: makeCandidate('equal').seenAt(0) },
+  ])('may lose it to $name as soon as no former holder can lead, long before it expires', ({ other }) => {
+    const lasting = makeInput()
+      .sees(renewedBy('a', 0), 0)
+      .sees(undefined, 1000)
+      .remembers({ grantOnItsWay: { ...grantTo('a', 2000), leaseDurationSeconds: 60, isReturn: true } })
+      .sees(
+        makeLease('a')
+          .renewedAt(2000)
+          .lasting(60)
+          .with({ acquireTime: wallAt(2000) }),
+        2000,
+      )
+      .candidates(makeCandidate('a').seenAt(0), other.renewedAt(2500))
+      .build();
+    expect(decideElection(lasting, makeNow(15_999)).tenure).toMatchObject({ isProvisional: false });
+    expect(decideElection(lasting, makeNow(8000)).requeue).toEqual({ kind: 'at', time: 16_000 });
+    expect(decideElection(lasting, makeNow(16_000)).tenure).toMatchObject({ isProvisional: true });
+  });
+
   test('is decided about as usual if no other candidate is better', () => {
     const odd = makeCandidate('odd').wants('example.com/x').seenAt(0).renewedAt(2500);
     expect(decisionWith(returned, makeCandidate('a'), odd)).toMatchObject({

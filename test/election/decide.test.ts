@@ -313,8 +313,6 @@ describe('any decision', () => {
         // No candidate can lead: live candidates are pinged in the next round, not as soon as their answers are
         // stale.
         fc.pre(settled.outcome.kind !== 'noneElectable');
-        // Under a third-party strategy, no answers are needed.
-        fc.pre(settled.reason !== 'ThirdPartyStrategy');
         // Rounds of pings in a conflict have their own backoff.
         fc.pre(settled.conflict === undefined);
         const until = settled.requeue.kind === 'at' ? settled.requeue.time : 4 * 3_600_000;

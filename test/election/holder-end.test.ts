@@ -11,7 +11,7 @@ import {
 import type { HolderEnd } from '../../src/election/holder-end.ts';
 import { expiryOf } from '../../src/election/lease-memory.ts';
 import type { Instant, Lease, LeaseCandidate } from '../../src/election/model.ts';
-import { recordSending } from '../../src/election/record-action.ts';
+import { recordFailure, recordRefusal, recordSending } from '../../src/election/record-action.ts';
 import { holderEndIn, surveyTenure } from '../../src/election/view.ts';
 import {
   type InputBuilder,
@@ -457,11 +457,26 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
     const decision = decidedAt(ended, 10_500);
     const [grant] = decision.actions;
     const { memory } = recordSending(ended.build(), grant as never, 10_500);
-    expect(memory.beliefs.map(({ holder }) => holder)).not.toContain('a');
-    const seen = makeLease('b')
-      .renewedAt(10_510)
-      .with({ acquireTime: wallAt(10_510), leaseTransitions: 1, resourceVersion: 'granted' });
+    const renewTime = grantOf(decision)?.renewTime ?? 0n;
+    const seen = makeLease('b').with({
+      ...{ renewTime, acquireTime: renewTime, leaseTransitions: 1, resourceVersion: 'granted' },
+    });
     const granted = ended.remembers(memory).sees(seen, 10_510).build();
     expect(granted.memory.beliefs.map(({ holder }) => holder)).not.toContain('a');
+  });
+
+  test.each<{ name: string; answer: typeof recordRefusal }>([
+    { name: 'refused, because a later run has renewed', answer: recordRefusal },
+    { name: 'lost', answer: (known, action) => recordFailure(known, action, 10_500, 10_600) },
+  ])('is still a former holder if the grant to the next one is $name', ({ answer }) => {
+    const [grant] = decidedAt(ended, 10_500).actions;
+    const { memory } = answer(recordSending(ended.build(), grant as never, 10_500), grant as never);
+    // The Lease was deleted. Nobody knows whether a later run of the holder renewed it before.
+    const gone = ended.remembers(memory).with({ candidates: [] }).sees(undefined, 20_000, true).build();
+    expect(decideElection(gone, makeNow(20_000)).tenure).toMatchObject({
+      need: 'LeaseMissing',
+      reservation: { until: 35_000 },
+    });
+    expect(gone.memory.beliefs).toContainEqual(expect.objectContaining({ holder: 'a', renewedAt: 20_000 }));
   });
 });

@@ -57,6 +57,28 @@ describe('a strategy of a third-party controller (rule 4)', () => {
     expect(describeActions(decision.actions)).toBe(want);
   });
 
+  const ours = makeCandidate('ours').seenAt(0);
+  test.each([
+    {
+      name: 'a candidate for that strategy has not answered in time',
+      lease: makeLease().strategy(THEIRS),
+      better: makeCandidate('z').versions('1.40.0').wants(THEIRS).seenAt(0).pingedAt(1000),
+      want: 6000,
+    },
+    {
+      name: 'its holder, which asks for that strategy but is silent, no longer holds it',
+      lease: makeLease('z').strategy(THEIRS),
+      better: makeCandidate('z').versions('1.40.0').wants(THEIRS).seenAt(0).pingedAt(-9000),
+      want: 10_000,
+    },
+  ])('is decided again when $name', ({ lease, better, want }) => {
+    const input = makeInput().sees(lease, 0).candidates(ours, better).build();
+    const decision = decideElection(input, makeNow(2000));
+    expect(decision).toMatchObject({ reason: 'ThirdPartyStrategy', actions: [] });
+    expect(decision.requeue).toEqual({ kind: 'at', time: want });
+    expect(decideElection(input, makeNow(want + 1)).reason).not.toBe('ThirdPartyStrategy');
+  });
+
   test('writes an empty holderIdentity if the field is missing, and only then (rule 7)', () => {
     const changeOf = (holder: string | undefined) =>
       decideElection(makeInput().sees(makeLease().heldBy(holder), 0).candidates(theirs).build(), makeNow(1))

@@ -442,6 +442,11 @@ describe('our fields beside a holder (rule 7)', () => {
     expect(of(before.sees(renewedBy('x', 1000), 1000))).toEqual({
       ...{ rounds: 0, ignoredWrites: 0, conflict: undefined, written: {} },
     });
+    // Nobody is left who removed the fields.
+    for (const lease of [makeLease().releasedAt(1000), makeLease('').renewedAt(1000), undefined])
+      expect(of(before.sees(lease, 1000)).ignoredWrites).toBe(0);
+    const kept = before.sees(makeLease(''), 1000).remembers({ ignoredWrites: tried });
+    expect(of(kept.sees(makeLease('').renewedAt(2000), 2000)).ignoredWrites).toBe(3);
   });
 });
 

@@ -111,7 +111,6 @@ const memoryFields = shape({
     renewedEveryMs: plain,
     // Only for plain electors.
     acquiredAfter: ignored,
-    hasEnded: plain,
     refusedBy: plain,
   }),
   wasHeld: plain,
@@ -120,6 +119,8 @@ const memoryFields = shape({
   beliefs: ignored,
   usualDurationMs: plain,
   withdrawals: mapOf(recently),
+  // Only the metrics use it.
+  endedAt: ignored,
   grantOnItsWay: grant,
   supposedGrant: shape({ grant, belief }),
   // Defined below.
