@@ -155,10 +155,8 @@ function hasShutDown(
  */
 function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   const { record, withdrawals, endedAt } = memory;
-  if (withdrawals.size > 0) {
-    const last = Math.max(...withdrawals.values());
-    return last === endedAt ? undefined : last;
-  }
+  const last = Math.max(...withdrawals.values());
+  if (withdrawals.size > 0) return last === endedAt ? undefined : last;
   const isReleased =
     record?.holder === '' &&
     record.leaseDurationSeconds === 1 &&

@@ -10,7 +10,6 @@ const LOCK_SUFFIX = `/${coordinatorLease.name}`;
 /** The assumed duration of a lock without leaseDurationSeconds: the default of Kubernetes' components. */
 const DEFAULT_DURATION_SECONDS = 15;
 
-/** Whether a Lease has the name of a coordinator's lock. */
 export function isLock(key: LeaseKey): boolean {
   return key.endsWith(LOCK_SUFFIX);
 }

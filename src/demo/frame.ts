@@ -16,7 +16,6 @@ export interface FrameSize {
   readonly rows: number;
 }
 
-/** The parts of the screen that never change. */
 export interface FrameSurroundings {
   readonly address: string;
   readonly hints: readonly string[];

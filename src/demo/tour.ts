@@ -33,7 +33,6 @@ interface TourParts {
   readonly steps: readonly TourStep[];
   readonly leaseDurationMs: number;
   readonly say: (line: string) => void;
-  /** Aborts the tour. The reason of the signal says why. */
   readonly signal: AbortSignal;
 }
 

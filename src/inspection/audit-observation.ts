@@ -67,7 +67,6 @@ export interface AuditObservation {
   readonly unread: readonly UnreadPart[];
   /** When the observation of the Leases ended. */
   readonly now: Now;
-  /** How long the Leases were watched, in milliseconds. */
   readonly watchedMs: number;
 }
 

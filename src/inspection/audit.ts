@@ -134,7 +134,6 @@ export interface LeaseAudit {
   readonly standbys: number | undefined;
   readonly leaseTransitions: number;
   readonly crashEvidence: CrashEvidence;
-  /** The problems of the Lease, most severe first. */
   readonly findings: readonly AuditFinding[];
 }
 

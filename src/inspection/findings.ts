@@ -49,7 +49,6 @@ export interface NamedFinding extends Finding {
   readonly check: string;
 }
 
-/** Returns the findings of `doctor`. */
 export function diagnose(evidence: Evidence): readonly NamedFinding[] {
   const { elections } = evidence;
   const isServed = elections !== undefined && elections.candidateApis.length > 0;

@@ -7,7 +7,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { ProxyTunnels } from './proxy.ts';
 
-/** How to reach a server. */
 export interface Endpoint {
   /** The URL of the server, without a slash at the end. */
   readonly server: string;
@@ -16,7 +15,6 @@ export interface Endpoint {
 
 export interface OutgoingRequest {
   readonly method: string;
-  /** The path below the server's URL, with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;

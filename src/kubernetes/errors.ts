@@ -14,12 +14,10 @@ interface ApiErrorFields extends Call {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** The server answered with an error. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly method: string;
   readonly path: string;
-  /** The HTTP status code. */
   readonly status: number;
   /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' if the answer has none. */
   readonly reason: string;

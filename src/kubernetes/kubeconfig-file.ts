@@ -4,7 +4,6 @@ import type * as Yaml from 'yaml';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
 import type { Cluster, Context, User } from './cluster-config.ts';
 
-/** The content of one or more kubeconfigs. */
 export interface Kubeconfig {
   readonly clusters: readonly Cluster[];
   readonly users: readonly User[];

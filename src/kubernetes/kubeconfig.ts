@@ -25,7 +25,6 @@ export class KubeConfigError extends Error {
   override readonly name: string = 'KubeConfigError';
 }
 
-/** No configuration was found. */
 export class NoClusterError extends KubeConfigError {
   override readonly name = 'NoClusterError';
 

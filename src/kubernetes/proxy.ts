@@ -18,7 +18,6 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = {
 export class ProxyTunnels {
   readonly #proxy: URL;
   readonly #address: { readonly host: string; readonly port: number };
-  /** The sockets of connections that are being opened. */
   readonly #opening = new Set<Socket>();
 
   constructor(proxyUrl: string) {
@@ -59,7 +58,6 @@ export class ProxyTunnels {
     }
   }
 
-  /** Closes the connections that are being opened. */
   cut(): void {
     for (const socket of this.#opening) socket.destroy(new Error('closed'));
   }

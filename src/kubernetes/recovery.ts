@@ -38,12 +38,7 @@ export function decideRecovery(error: unknown): Recovery {
  */
 export async function assertNotRestored(
   client: KubernetesClient,
-  {
-    path,
-    query,
-    resourceVersion,
-    signal,
-  }: Pick<WatchRequest, 'path' | 'query' | 'resourceVersion' | 'signal'>,
+  { path, query, resourceVersion, signal }: Omit<WatchRequest, 'stallMs' | 'onEvent'>,
 ): Promise<void> {
   // Send no resourceVersion: the server then answers with its latest state, not from an older cache. `takeItems`: like
   // each list, it does not wait in the queue, where a list for each namespace would delay the writes.

@@ -49,7 +49,6 @@ export type Lead = (term: Term) => Promise<void>;
 interface RunningTermParts extends Pick<Term, 'lease' | 'holder' | 'fencingToken'> {
   readonly clock: Clock;
   readonly leaseDurationMs: number;
-  /** When the first renewal was sent. */
   readonly renewedAt: Instant;
 }
 

@@ -104,7 +104,6 @@ export interface ElectionEntry {
 /** A candidate that was not chosen, with the reason. */
 export type PassedOver = Pick<CandidateEntry, 'name' | 'binary' | 'emulation'> & { readonly lostBy: string };
 
-/** Returns the wall time in milliseconds since the Unix epoch. */
 export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
   return Number(clock.wallTime() / 1000n);
 }

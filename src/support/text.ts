@@ -103,7 +103,6 @@ export function bounded(value: unknown): unknown {
   return isPlain ? boundedFields(value) : value;
 }
 
-/** Shortens the long strings in the fields of an object. */
 export function boundedFields(object: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(object).map(([field, value]) => [field, bounded(value)]));
 }

@@ -148,7 +148,6 @@ export class CommandRun {
 
 /** How a command ended, or why it did not start. */
 interface CommandEnd {
-  /** The exit code that a shell would return. */
   readonly exitCode: number;
   readonly signal?: NodeJS.Signals;
   /** Why the command could not start, with advice for common causes. */
