@@ -31,10 +31,12 @@ export class ConflictCheck {
     this.#noteRelease(event);
     if (event.writer.kind !== 'coordinator' || !this.#isInConflict(event.key)) return [];
     const { before, after, writer, key } = event;
-    // The replica may have lost all its watches at once, and have recovered only some of them.
-    if (this.#world.coordinators.named(writer.name)?.isUpToDate === false) return [];
+    // Between the decision and the write, the replica may have seen late events, or the first ones of a new watch.
+    const { coordinators } = this.#world;
+    const replica = coordinators.named(writer.name);
+    if (replica && !coordinators.seesAll(replica)) return [];
     // A moment ago, the replica may not have known the answers to its last pings, and had to decide without them.
-    if (this.#world.coordinators.heldUntil > this.#world.clock.now() - STEADY_MS) return [];
+    if (coordinators.heldUntil > this.#world.clock.now() - STEADY_MS) return [];
     const isRemoval =
       before?.preferredHolder !== undefined &&
       after?.preferredHolder === undefined &&

@@ -64,7 +64,7 @@ export class SimCoordinators implements SimWitnesses {
 
   /** Whether all replicas run and are up to date. */
   get areAllAwake(): boolean {
-    return this.#are((replica) => this.#seesAll(replica));
+    return this.#are((replica) => this.seesAll(replica));
   }
 
   /** The furthest that the wall clock of any replica has ever been ahead, in milliseconds. */
@@ -82,6 +82,15 @@ export class SimCoordinators implements SimWitnesses {
     return this.#places.every((place) => this.#isInformed(place));
   }
 
+  /** Whether a replica has seen all objects, and no event was under way to it a moment ago. */
+  seesAll(replica: SimReplica): boolean {
+    const links = this.#world.network.linksOf(this.#placeOf(replica)?.plan.name ?? '');
+    const now = this.#world.clock.now();
+    const isDisturbed = links.some((link) => link.isWatchDisturbed || link.troubledUntil > now);
+    const { api } = replica.client;
+    return replica.isUpToDate && !isDisturbed && !api.isStale && !api.isDown;
+  }
+
   get isBuiltInActive(): boolean {
     return this.#builtIn?.elector.isActive() ?? false;
   }
@@ -91,7 +100,7 @@ export class SimCoordinators implements SimWitnesses {
     const { api } = replica.lockClient;
     const { candidateVersions, hasCustomCandidates } = replica.client.api;
     const isServed = candidateVersions.length > 0 || hasCustomCandidates;
-    return isServed && !api.isDown && this.#seesAll(replica) && this.#isInformed(this.#placeOf(replica));
+    return isServed && !api.isDown && this.seesAll(replica) && this.#isInformed(this.#placeOf(replica));
   }
 
   add(plan: ReplicaPlan): void {
@@ -285,13 +294,5 @@ export class SimCoordinators implements SimWitnesses {
     const now = this.#world.clock.now();
     const links = this.#world.network.linksOf(`${place?.plan.name}-lock`);
     return links.every((link) => !link.isDisturbed && link.troubledUntil <= now);
-  }
-
-  #seesAll(replica: SimReplica): boolean {
-    const links = this.#world.network.linksOf(this.#placeOf(replica)?.plan.name ?? '');
-    const now = this.#world.clock.now();
-    const isDisturbed = links.some((link) => link.isWatchDisturbed || link.troubledUntil > now);
-    const { api } = replica.client;
-    return replica.isUpToDate && !isDisturbed && !api.isStale && !api.isDown;
   }
 }

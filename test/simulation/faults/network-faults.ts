@@ -60,11 +60,13 @@ function disturbed(
     strike: (world, { target, disturbance, forMs }) => {
       const links = linksOf(world, target);
       if (links.length === 0) return false;
+      // The last event of the disturbance may still be under way when it ends.
+      const troubledMs = LOOK_MS + (disturbance.watchDelayMs ?? 0);
       world.during(forMs, () => {
         const ends = links.map((link) => link.disturb({ ...disturbance, kind }));
         return () => {
           for (const end of ends) end();
-          for (const link of links) link.trouble(world.clock.now() + LOOK_MS);
+          for (const link of links) link.trouble(world.clock.now() + troubledMs);
         };
       });
       return undefined;
