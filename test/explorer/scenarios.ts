@@ -400,6 +400,16 @@ export const scenarios: readonly Scenario[] = [
     faults: { crashes: 1, falseEnds: 1, failovers: 1, sleeps: 1 },
   },
   {
+    name: 'ended-and-deleted',
+    about: 'a container crashes and runs again under the same name, while the watch is late and the Lease is deleted',
+    programs: participants('a', 'b'),
+    coordinators: 1,
+    start: 'led',
+    isAtomic: true,
+    hasKubelet: true,
+    faults: { crashes: 1, deletions: 1, gaps: 1, lags: 1 },
+  },
+  {
     name: 'answers-lost-for-ever',
     about: 'any answer to a coordinator or a program may get lost, again and again',
     programs: [...clientGo('a'), { name: 'z', kind: 'clientGo', version: '1.35.0', hasElector: false }],
