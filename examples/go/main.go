@@ -60,6 +60,9 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if err := mgr.Add(p); err != nil {
+		return err
+	}
 	if err := mgr.AddReadyzCheck("participant", p.Ready); err != nil {
 		return err
 	}

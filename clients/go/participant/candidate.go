@@ -24,6 +24,8 @@ const (
 	priorityAnnotation = group + "/priority"
 	// Names what has set the priority for a while: a transfer or a drain.
 	prioritySetByAnnotation = group + "/priority-set-by"
+	// Ends a priority. A participant never sets it.
+	priorityUntilAnnotation = group + "/priority-until"
 	// An election waits 5 s for the answer to its ping.
 	candidateTimeout = 2500 * time.Millisecond
 )
@@ -69,14 +71,17 @@ func newCandidate(client dynamic.Interface, s settings) *candidate {
 	return c
 }
 
-// start stands as candidate from when ready is closed until withdraw is called.
-func (c *candidate) start(ready <-chan struct{}) {
+// start stands as candidate from when all channels are closed until withdraw is called.
+func (c *candidate) start(ready ...<-chan struct{}) {
 	c.work.Go(func() {
-		select {
-		case <-ready:
-			repeat(c.ctx, c.settings.Logger, "The LeaseCandidate is published and renewed no longer: tries again", c.stand)
-		case <-c.ctx.Done():
+		for _, each := range ready {
+			select {
+			case <-each:
+			case <-c.ctx.Done():
+				return
+			}
 		}
+		repeat(c.ctx, c.settings.Logger, "The LeaseCandidate is published and renewed no longer: tries again", c.stand)
 	})
 }
 
@@ -224,14 +229,34 @@ func (c *candidate) patch(p *publication, object *unstructured.Unstructured, wal
 	patch := &unstructured.Unstructured{Object: map[string]any{}}
 	if object.GetUID() != p.uid {
 		patch = c.declared(p.version, wallTime)
+		_, isSetForAWhile := object.GetAnnotations()[prioritySetByAnnotation]
+		switch {
 		// A priority that a drain or a transfer has set stays: they remove it themselves.
-		if _, isSetForAWhile := object.GetAnnotations()[prioritySetByAnnotation]; isSetForAWhile {
+		case isSetForAWhile:
 			patch.SetAnnotations(nil)
+		case p.version != customVersion && c.settings.Priority == 0 && isPriorityOfParticipant(object):
+			_ = unstructured.SetNestedField(patch.Object, nil, "metadata", "annotations", priorityAnnotation)
 		}
 	}
 	patch.SetUID(object.GetUID())
 	_ = unstructured.SetNestedField(patch.Object, renewTimeAfter(object, wallTime), "spec", "renewTime") // It fails only without a map.
 	return patch
+}
+
+// isPriorityOfParticipant returns whether only participants have set the priority: they alone own its annotation, and it has no end.
+func isPriorityOfParticipant(object *unstructured.Unstructured) bool {
+	_, hasEnd := object.GetAnnotations()[priorityUntilAnnotation]
+	isOwned := false
+	entries, _, _ := unstructured.NestedSlice(object.Object, "metadata", "managedFields")
+	for _, each := range entries {
+		entry, _ := each.(map[string]any)
+		_, isOwner, _ := unstructured.NestedFieldNoCopy(entry, "fieldsV1", "f:metadata", "f:annotations", "f:"+priorityAnnotation)
+		if isOwner && entry["manager"] != fieldManager {
+			return false
+		}
+		isOwned = isOwned || isOwner
+	}
+	return isOwned && !hasEnd
 }
 
 // renewTimeAfter returns a time after the ping, also if the local clock is behind, and other than the last renewTime.

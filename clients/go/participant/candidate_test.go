@@ -2,17 +2,126 @@ package participant
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/coordinated-leader-election/coordinated-leader-election/clients/go/internal/testcluster"
 )
+
+// stand takes part without an elector.
+func stand(t *testing.T, cfg *rest.Config, options Options) *Participant {
+	t.Helper()
+	p, err := New(cfg, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Context(context.Background())
+	t.Cleanup(p.withdraw)
+	return p
+}
+
+// elect reads the lock, as an elector does first.
+func elect(t *testing.T, p *Participant) {
+	go func() { _, _, _ = p.Lock().Get(t.Context()) }()
+}
+
+// published returns the LeaseCandidate, once it is published.
+func published(t *testing.T, p *Participant) *unstructured.Unstructured {
+	t.Helper()
+	eventually(t, "the LeaseCandidate is published", func() bool { return p.Ready(nil) == nil })
+	object, err := dynamic.NewForConfigOrDie(cluster.Config).Resource(sources[0].WithResource("leasecandidates")).Namespace("default").
+		Get(t.Context(), p.Identity(), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// A copy without an elector cannot take up a grant: a manager fills its caches before.
+func TestCandidateWaitsForTheElector(t *testing.T) {
+	t.Parallel()
+	p := stand(t, cluster.Config, Options{Lease: nameOf(t), Namespace: "default", Version: "1.0.0", Identity: nameOf(t)})
+	time.Sleep(500 * time.Millisecond)
+	if p.Ready(nil) == nil {
+		t.Error("the LeaseCandidate is published before the elector runs")
+	}
+	elect(t, p)
+	published(t, p)
+}
+
+func TestCandidateLeavesWhenTheWorkGoesOnAfterItsTime(t *testing.T) {
+	t.Parallel()
+	name := nameOf(t)
+	create(t, granted(name, name))
+	overrun := make(chan struct{})
+	p := stand(t, cluster.Config, Options{
+		Lease: name, Namespace: "default", Version: "1.0.0", Identity: name, OnOverrun: func() { close(overrun) },
+	})
+	elect(t, p)
+	published(t, p)
+	if err := p.Lock().Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: name, LeaseDurationSeconds: 2}); err != nil {
+		t.Fatal(err)
+	}
+	<-overrun
+	eventually(t, "the LeaseCandidate is deleted", func() bool { return p.Ready(nil) != nil })
+}
+
+// The native API has the priority in an annotation. It stays after a crash, under the same identity.
+func TestPriorityOfAnEarlierRun(t *testing.T) {
+	cases := map[string]struct {
+		// Annotations that another client sets in between.
+		set map[string]any
+		// The priority of the second run.
+		priority int32
+		wanted   string
+	}{
+		"is removed":                     {nil, 0, ""},
+		"is replaced":                    {nil, 7, "7"},
+		"is another client's":            {map[string]any{priorityAnnotation: "9"}, 0, "9"},
+		"has an end":                     {map[string]any{priorityUntilAnnotation: "2100-01-01T00:00:00Z"}, 0, "5"},
+		"is set by a drain":              {map[string]any{prioritySetByAnnotation: "drain"}, 0, "5"},
+		"is set by a drain, and differs": {map[string]any{prioritySetByAnnotation: "drain"}, 7, "5"},
+	}
+	for what, test := range cases {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			name := nameOf(t)
+			options := Options{Lease: name, Namespace: "default", Version: "1.0.0", Identity: name, Priority: 5}
+			former := stand(t, cluster.Config, options)
+			elect(t, former)
+			object := published(t, former)
+			// It crashes.
+			former.candidate.stop()
+			former.candidate.work.Wait()
+			if test.set != nil {
+				body, _ := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": test.set}})
+				_, err := dynamic.NewForConfigOrDie(cluster.Config).Resource(sources[0].WithResource("leasecandidates")).
+					Namespace("default").Patch(t.Context(), name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: "test"})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			options.Priority = test.priority
+			next := stand(t, cluster.Config, options)
+			elect(t, next)
+			after := published(t, next)
+			if after.GetUID() != object.GetUID() || after.GetAnnotations()[priorityAnnotation] != test.wanted {
+				t.Errorf("the LeaseCandidate has the annotations %v", after.GetAnnotations())
+			}
+		})
+	}
+}
 
 // Who may use LeaseCandidates of this project only, and who may use all.
 const tokens = `
@@ -52,12 +161,7 @@ func TestCandidateMovesToTheBestVersion(t *testing.T) {
 	for _, token := range []string{"token-of-all", "token-of-custom"} {
 		cfg := rest.CopyConfig(server.Config)
 		cfg.BearerToken = token
-		p, err := New(cfg, Options{Lease: "web", Namespace: "default", Version: "1.0.0", Identity: token})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Context(context.Background())
-		t.Cleanup(p.withdraw)
+		elect(t, stand(t, cfg, Options{Lease: "web", Namespace: "default", Version: "1.0.0", Identity: token}))
 	}
 	client := dynamic.NewForConfigOrDie(admin)
 	isIn := func(version schema.GroupVersion, name string) bool {

@@ -42,6 +42,9 @@ func ExampleParticipant_Context() {
 		if err != nil {
 			return err
 		}
+		if err := mgr.Add(p); err != nil {
+			return err
+		}
 		if err := mgr.AddReadyzCheck("participant", p.Ready); err != nil {
 			return err
 		}

@@ -55,8 +55,10 @@ func (l *lock) Create(context.Context, resourcelock.LeaderElectionRecord) error 
 	return errors.New("the Lease does not exist: only a coordinator creates it")
 }
 
-// Get waits until the Lease is granted to this copy, or ctx ends. It returns at once once this copy has led.
+// Get waits until the Lease is granted to this copy, or ctx ends. It returns at once once this copy has led. The first Get shows that
+// an elector runs.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	l.p.elect()
 	l.p.awaitGrant(ctx)
 	record := l.p.shownRecord(time.Now())
 	raw, err := json.Marshal(record)
@@ -136,7 +138,9 @@ func (p *Participant) renewalProblem(now time.Time) error {
 // renew takes up a grant, or renews the Lease.
 func (p *Participant) renew(ctx context.Context, seconds int) error {
 	next := &term{duration: time.Duration(seconds) * time.Second}
-	sentAt, err := p.update(ctx, func() (map[string]any, error) {
+	attempt, cancel := halfTime(ctx)
+	defer cancel()
+	sentAt, err := p.update(attempt, func() (map[string]any, error) {
 		next.token = p.sight.nextToken()
 		if p.term != nil {
 			next.token = p.term.token
@@ -152,6 +156,16 @@ func (p *Participant) renew(ctx context.Context, seconds int) error {
 		next.electorLastsUntil = deadline
 	}
 	return p.renewed(ctx, next)
+}
+
+// halfTime returns a context with half of the time that ctx has left: a renewal without an answer leaves the elector time for another.
+// The first renewal of a grant has no deadline.
+func halfTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(deadline)/2)
 }
 
 // renewed notes a renewal, or begins a term. A grant is handed back if this process stops meanwhile.
@@ -201,6 +215,8 @@ func (p *Participant) releaseProblem(now time.Time) error {
 		return errors.New("this process has not led")
 	case p.end == nil:
 		return errors.New("the context of the work has not ended")
+	case timeout >= 0 && p.hasStoppedEarly:
+		return errors.New("the manager has begun to stop before the context of the work ended")
 	case timeout >= 0 && !now.Before(p.endedAt.Add(timeout)):
 		return fmt.Errorf("the work has not ended within the graceful shutdown timeout, %s", timeout)
 	case !now.Before(p.term.electorLastsUntil):

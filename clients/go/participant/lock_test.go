@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,9 +84,13 @@ const (
 )
 
 // watcher follows the Lease, and publishes no LeaseCandidate.
-func watcher(t *testing.T, lease string) *Participant {
+func watcher(t *testing.T, lease string, change ...func(*rest.Config)) *Participant {
 	t.Helper()
-	p, err := New(cluster.Config, Options{
+	cfg := rest.CopyConfig(cluster.Config)
+	for _, each := range change {
+		each(cfg)
+	}
+	p, err := New(cfg, Options{
 		Lease: lease, Namespace: "default", Version: "1.0.0", Identity: self,
 		OnOverrun: func() {},
 	})
@@ -470,6 +476,11 @@ func TestReleaseWaitsForTheWork(t *testing.T) {
 		p.endedAt = p.endedAt.Add(-since)
 		p.mu.Unlock()
 	}
+	stopManager := func(p *Participant) {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = p.Start(ctx)
+	}
 	cases := map[string]struct {
 		prepare  func(*Participant)
 		isWanted bool
@@ -483,6 +494,13 @@ func TestReleaseWaitsForTheWork(t *testing.T) {
 			p.settings.GracefulShutdownTimeout = ptr.To[time.Duration](-1)
 			ended(p, time.Hour)
 		}, true},
+		"a runnable has failed before": {func(p *Participant) { stopManager(p); ended(p, 0) }, false},
+		"a runnable has failed before, and the manager waits for ever": {func(p *Participant) {
+			p.settings.GracefulShutdownTimeout = ptr.To[time.Duration](-1)
+			stopManager(p)
+			ended(p, 0)
+		}, true},
+		"the manager stops after the context": {func(p *Participant) { ended(p, 0); stopManager(p) }, true},
 		"the elector has given up": {func(p *Participant) {
 			ended(p, 0)
 			p.mu.Lock()
@@ -515,6 +533,44 @@ func TestRenewalAfterAConflict(t *testing.T) {
 	}
 	if lease := get(t, name); lease.Annotations["count"] != "4" || p.Remaining() < 12*time.Second {
 		t.Errorf("remaining: %s, %+v", p.Remaining(), lease)
+	}
+}
+
+// silent is a network in which a write gets no answer.
+type silent struct {
+	http.RoundTripper
+	isOn *atomic.Bool
+}
+
+func (s silent) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method == http.MethodPatch && s.isOn.Load() {
+		<-request.Context().Done()
+		return nil, request.Context().Err()
+	}
+	return s.RoundTripper.RoundTrip(request)
+}
+
+func TestRenewalWithoutAnAnswerLeavesTimeForAnother(t *testing.T) {
+	t.Parallel()
+	name := nameOf(t)
+	create(t, granted(name, self))
+	isSilent := &atomic.Bool{}
+	p := watcher(t, name, func(cfg *rest.Config) {
+		cfg.Wrap(func(transport http.RoundTripper) http.RoundTripper { return silent{transport, isSilent} })
+	})
+	// As the elector does in its RenewDeadline.
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	if err := p.Lock().Update(ctx, record(15)); err != nil {
+		t.Fatal(err)
+	}
+	isSilent.Store(true)
+	if err := p.Lock().Update(ctx, record(15)); err == nil || ctx.Err() != nil {
+		t.Errorf("the renewal says %v, and its time is over: %v", err, ctx.Err())
+	}
+	isSilent.Store(false)
+	if err := p.Lock().Update(ctx, record(15)); err != nil {
+		t.Error(err)
 	}
 }
 

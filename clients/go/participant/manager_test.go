@@ -108,6 +108,8 @@ type operator struct {
 	overrun atomic.Bool
 	// How long the runnable goes on after it was told to stop.
 	slow time.Duration
+	// Fails a second runnable.
+	fail chan struct{}
 }
 
 type option func(*operator, *participant.Options, *ctrl.Options)
@@ -115,7 +117,7 @@ type option func(*operator, *participant.Options, *ctrl.Options)
 // start starts a copy with leases of 3 s.
 func start(t *testing.T, l *ledger, name string, change ...option) *operator {
 	t.Helper()
-	o := &operator{name: name, ended: make(chan error, 1)}
+	o := &operator{name: name, ended: make(chan error, 1), fail: make(chan struct{})}
 	cfg := rest.CopyConfig(participant.ClusterConfig())
 	cfg.Wrap(func(transport http.RoundTripper) http.RoundTripper {
 		return network{transport, &o.isCut}
@@ -154,6 +156,19 @@ func start(t *testing.T, l *ledger, name string, change ...option) *operator {
 		time.Sleep(o.slow)
 		return nil
 	})); err != nil {
+		t.Fatal(err)
+	}
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-o.fail:
+			return errors.New("a runnable has failed")
+		}
+	})); err != nil {
+		t.Fatal(err)
+	}
+	if err := mgr.Add(p); err != nil {
 		t.Fatal(err)
 	}
 	parent, stop := context.WithCancel(context.Background())
@@ -373,6 +388,29 @@ func TestSlowRunnableDoesNotReleaseEarly(t *testing.T) {
 	}
 	if l.leader() != "a" {
 		t.Error("the runnable has ended in time")
+	}
+	within(t, 60*time.Second, "b leads", func() bool { return l.leader() == "b" })
+	l.check(t, 2)
+}
+
+// The manager begins to stop when a runnable fails, and not when the context ends.
+func TestSlowRunnableDoesNotReleaseEarlyAfterAFailure(t *testing.T) {
+	t.Parallel()
+	l := newLedger()
+	timeout := 1500 * time.Millisecond
+	a := start(t, l, "a", func(o *operator, options *participant.Options, managed *ctrl.Options) {
+		o.slow = 3 * time.Second
+		options.GracefulShutdownTimeout = &timeout
+		managed.GracefulShutdownTimeout = &timeout
+	})
+	l.untilLed(t, "a")
+	b := start(t, l, "b")
+	b.untilCandidate(t)
+	close(a.fail)
+	time.Sleep(500 * time.Millisecond)
+	a.stop()
+	if err := <-a.ended; err == nil || l.leader() != "a" {
+		t.Errorf("the runnable has ended in time: %v", err)
 	}
 	within(t, 60*time.Second, "b leads", func() bool { return l.leader() == "b" })
 	l.check(t, 2)

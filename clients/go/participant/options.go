@@ -37,13 +37,14 @@ type Options struct {
 	// Labels are the labels of the LeaseCandidate.
 	Labels map[string]string
 	// Identity is the name of the LeaseCandidate and of the holder, unique among running programs. Default: the name of the Pod
-	// and the first 8 characters of its uid if both are known, else the host's name and a random part.
+	// and the first 8 characters of its uid if both are known, else the host's name and a random part. Two participants in one
+	// namespace need two identities, also in one program: otherwise each deletes the LeaseCandidate of the other.
 	Identity string
 	// GracefulShutdownTimeout has to be that of the manager. Default: 30 s, as in controller-runtime. A release that comes
 	// later than this after the end of the context is refused: the manager has not waited for its runnables.
 	GracefulShutdownTimeout *time.Duration
 	// OnOverrun is called when the time of the lead is over and the work is not known to have ended. Another copy may lead from
-	// then on. Default: exit with code 1.
+	// then on. The LeaseCandidate is deleted: a program that goes on is no longer a candidate. Default: exit with code 1.
 	OnOverrun func()
 	// Logger gets structured logs. Default: none.
 	Logger logr.Logger

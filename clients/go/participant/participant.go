@@ -33,6 +33,9 @@ type Participant struct {
 	// Following the Lease ends with it.
 	background     context.Context
 	stopBackground context.CancelFunc
+	// Closed by elect, when the elector runs.
+	electing chan struct{}
+	elect    func()
 
 	mu sync.Mutex
 	// Closed and replaced when sight or end changes.
@@ -44,9 +47,13 @@ type Participant struct {
 	term *term
 	// Ends the context that was given out; nil until then.
 	cancel context.CancelCauseFunc
+	// The parent of that context.
+	parent context.Context
 	// Why the context ends; nil until then. No grant is taken up any more.
 	end     error
 	endedAt time.Time
+	// Whether the manager has begun to stop before the end, because a runnable has failed. Its graceful shutdown timeout began then.
+	hasStoppedEarly bool
 }
 
 // New returns a Participant. It sends no requests: [Participant.Context] does.
@@ -69,10 +76,13 @@ func New(cfg *rest.Config, options Options) (*Participant, error) {
 		settings:  s,
 		leases:    client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(s.Namespace),
 		candidate: newCandidate(client, s),
+		electing:  make(chan struct{}),
 		changed:   make(chan struct{}),
 		sight:     sight{maxTransitions: -1},
+		parent:    context.Background(),
 	}
 	p.background, p.stopBackground = context.WithCancel(context.Background())
+	p.elect = sync.OnceFunc(func() { close(p.electing) })
 	if err := p.registerMetrics(s.Registerer); err != nil {
 		return nil, fmt.Errorf("participant: %w", err)
 	}
@@ -89,8 +99,10 @@ func (p *Participant) Lock() resourcelock.Interface {
 	return &lock{p}
 }
 
-// Context publishes the LeaseCandidate, and returns the context to start the manager with. It ends when parent ends, and when
-// the lead has to be given up; [context.Cause] says why. Call it once.
+// Context returns the context to start the manager with. It ends when parent ends, and when the lead has to be given up;
+// [context.Cause] says why. Call it once.
+//
+// The LeaseCandidate is published when the elector has begun to run. A manager starts its elector after it has filled its caches.
 //
 // If this copy does not lead when parent ends, its LeaseCandidate is deleted before the context ends. If it leads, the release
 // of the Lease deletes the LeaseCandidate, once the manager has stopped its runnables.
@@ -101,9 +113,9 @@ func (p *Participant) Context(parent context.Context) context.Context {
 	if p.cancel != nil {
 		panic("participant: Context is called twice; a Participant is for one run of a manager")
 	}
-	p.cancel = cancel
-	// A candidate can be elected as soon as it is published, so the Lease has to be seen before.
-	p.candidate.start(p.changed)
+	p.cancel, p.parent = cancel, parent
+	// A candidate can be elected as soon as it is published, so the Lease has to be seen before, and an elector has to run.
+	p.candidate.start(p.changed, p.electing)
 	go repeat(p.background, p.settings.Logger, "Cannot watch the Lease", p.followLease)
 	go func() {
 		select {
@@ -117,11 +129,32 @@ func (p *Participant) Context(parent context.Context) context.Context {
 
 // Ready is a check for AddReadyzCheck of a manager. It fails until the LeaseCandidate is published: in a rolling update, a new copy
 // can then be elected before an old one is stopped.
+//
+// The LeaseCandidate is published only after the manager has filled its caches. Do not use this check if the caches need a conversion
+// webhook of the same program: a Service sends requests only to ready Pods, so the program would never be ready.
 func (p *Participant) Ready(*http.Request) error {
 	if !p.candidate.isPublished.Load() {
 		return errors.New("the LeaseCandidate is not published")
 	}
 	return nil
+}
+
+// Start is for mgr.Add(p). It returns when the manager begins to stop.
+//
+// A runnable that fails stops the manager, although the context has not ended. The graceful shutdown timeout begins at that time. If
+// the context ends later, this copy does not release the Lease: the timeout may be over while another runnable still works.
+func (p *Participant) Start(ctx context.Context) error {
+	<-ctx.Done()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// With a BaseContext, ctx may end at the same moment as parent.
+	p.hasStoppedEarly = p.end == nil && p.parent.Err() == nil
+	return nil
+}
+
+// NeedLeaderElection returns false: the manager calls Start before it starts its elector.
+func (p *Participant) NeedLeaderElection() bool {
+	return false
 }
 
 // FencingToken returns the leaseTransitions of this copy's term, or -1 if it has not led. It is greater than in all earlier
@@ -257,6 +290,8 @@ func (p *Participant) checkOverrun() {
 	}
 	p.mu.Unlock()
 	if !isOver && left <= 0 {
+		// A program that hangs must not be elected again.
+		go p.withdraw()
 		p.settings.OnOverrun()
 	}
 }

@@ -94,6 +94,9 @@ func run() error {
 		return err
 	}
 	if p != nil {
+		if err := mgr.Add(p); err != nil {
+			return err
+		}
 		ctx = p.Context(ctx)
 	}
 	return mgr.Start(ctx)
