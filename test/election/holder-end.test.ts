@@ -463,6 +463,8 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
     });
     const granted = ended.remembers(memory).sees(seen, 10_510).build();
     expect(granted.memory.beliefs.map(({ holder }) => holder)).not.toContain('a');
+    // Like after a release, the ended candidate is held back for a while. But an end is no clean shutdown.
+    expect(granted.memory).toMatchObject({ withdrawals: new Map([['a', 10_510]]), endedAt: 10_510 });
   });
 
   test.each<{ name: string; answer: typeof recordRefusal }>([
