@@ -17,6 +17,7 @@ import { decideOutcome, type Leader } from './outcome.ts';
 import {
   ackDeadline,
   answersDueAt,
+  candidateChanges,
   conflictParties,
   decideIgnoredWrites,
   isPingPending,
@@ -162,7 +163,7 @@ function decideChallenge(view: HeldView): Verdict {
     return {
       reason: 'AwaitingAcks',
       actions: pingEach(view, contendersToPing(view, contenders), 'preemption'),
-      recheckAt: [ackDeadline(view), nextWaveAt(view), livenessExpiry(view), reinstatementTime(view)],
+      recheckAt: [nextWaveAt(view), ...candidateChanges(view)],
       isAsking: true,
     };
   }

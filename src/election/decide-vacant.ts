@@ -12,8 +12,8 @@ import type { Reason } from './decision.ts';
 import type { Instant } from './model.ts';
 import { decideOutcome, type Leader, type Outcome } from './outcome.ts';
 import {
-  ackDeadline,
   answersDueAt,
+  candidateChanges,
   conflictParties,
   decideIgnoredWrites,
   knownConflict,
@@ -37,12 +37,7 @@ export function decideVacant(view: VacantView): Verdict {
 function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
   if (!ignored) return undefined;
-  return { ...ignored, recheckAt: [...(ignored.recheckAt ?? []), ...changesAt(view)] };
-}
-
-/** Returns when the candidates that take part may change without an event. */
-function changesAt(view: VacantView): readonly Instant[] {
-  return [ackDeadline(view), livenessExpiry(view), reinstatementTime(view)];
+  return { ...ignored, recheckAt: [...(ignored.recheckAt ?? []), ...candidateChanges(view)] };
 }
 
 /**
@@ -56,8 +51,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
   const { holder, from, until, othersUntil } = reservation;
   const reason = awaiting(view);
   // Do not write the strategy before the reservation ends: the third-party controller may grant the Lease at once.
-  if (outlook.kind === 'thirdParty')
-    return { reason, recheckAt: [until, ackDeadline(view), livenessExpiry(view)] };
+  if (outlook.kind === 'thirdParty') return { reason, recheckAt: [until, ...candidateChanges(view)] };
   if (outlook.kind !== 'leader') return undefined;
 
   const former = standings.find(({ candidate, state }) => candidate.name === holder && state !== 'Deleting');
@@ -79,10 +73,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
   return {
     reason,
     actions: [...pingEach(view, former && isFormerDue ? [former] : [], 'election'), ...others],
-    recheckAt: [
-      ...[until, returnsAt, formerAt, othersAt],
-      ...[ackDeadline(view), nextWaveAt(view), livenessExpiry(view), reinstatementTime(view)],
-    ],
+    recheckAt: [...[until, returnsAt, formerAt, othersAt], ...[nextWaveAt(view), ...candidateChanges(view)]],
     isAsking,
   };
 }
@@ -122,7 +113,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   return {
     reason: 'AwaitingAcks',
     actions: [...pingEach(view, asked, 'election'), ...pingEach(view, reviveSome(view), 'revival')],
-    recheckAt: [ackDeadline(view), nextWaveAt(view), livenessExpiry(view), reinstatementTime(view)],
+    recheckAt: [nextWaveAt(view), ...candidateChanges(view)],
     isRound,
     isAsking: true,
   };
@@ -135,7 +126,7 @@ function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined 
       return grantVerdict(view, outcome);
     case 'thirdParty': {
       const actions = nameStrategy(view, outcome.strategy);
-      return { reason: 'ThirdPartyStrategy', actions, recheckAt: changesAt(view) };
+      return { reason: 'ThirdPartyStrategy', actions, recheckAt: candidateChanges(view) };
     }
     case 'conflict':
       return conflictVerdict(view, conflictParties(view));

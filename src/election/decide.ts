@@ -5,7 +5,7 @@ import { decideHousekeeping } from './decide-housekeeping.ts';
 import { decideVacant } from './decide-vacant.ts';
 import type { Action, Decision } from './decision.ts';
 import { coordinatorLease, earliestAfter, isLeaseName, type Now } from './model.ts';
-import { ackDeadline, isPingPending, priorityEnd, reinstatementTime, type Verdict } from './verdict.ts';
+import { candidateChanges, isPingPending, priorityEnd, type Verdict } from './verdict.ts';
 import {
   type ElectionInput,
   holderEndIn,
@@ -33,12 +33,9 @@ function decideVerdict(view: View): Verdict {
   if (view.standings.every(({ state }) => state === 'Deleting'))
     return decidePlainElector(view) ?? { reason: 'NoCandidates', actions: removeOwnPreference(view) };
   if (isLeftToThirdParty(view)) {
-    // The holder counts as live. After the expiry, the candidates may no longer agree.
+    // A valid holder counts as live. After the expiry, the candidates may no longer agree.
     const expiresAt = isHeld(view) ? view.tenure.expiresAt : undefined;
-    return {
-      reason: 'ThirdPartyStrategy',
-      recheckAt: [ackDeadline(view), reinstatementTime(view), expiresAt],
-    };
+    return { reason: 'ThirdPartyStrategy', recheckAt: [expiresAt, ...candidateChanges(view)] };
   }
   return isHeld(view) ? decideHeld(view) : decideVacant(view as VacantView);
 }

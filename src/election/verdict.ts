@@ -58,6 +58,11 @@ export function reinstatementTime({ standings, input, at }: View): Instant {
   return first;
 }
 
+/** Returns the next times at which the state of a candidate changes without an event; Infinity for none. */
+export function candidateChanges(view: View): readonly Instant[] {
+  return [ackDeadline(view), livenessExpiry(view), reinstatementTime(view)];
+}
+
 /** Returns when the next priority ends (rule 16), converted from the wall clock; Infinity if no priority ends. */
 export function priorityEnd({ standings, now, at }: View): Instant {
   let first = Number.POSITIVE_INFINITY;

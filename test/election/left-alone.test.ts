@@ -79,6 +79,15 @@ describe('a strategy of a third-party controller (rule 4)', () => {
     expect(decideElection(input, makeNow(want + 1)).reason).not.toBe('ThirdPartyStrategy');
   });
 
+  test('is decided again when a candidate for that strategy is not fresh any more, and when its answer is due', () => {
+    const better = makeCandidate('z').versions('1.40.0').wants(THEIRS).renewedAt(0).seenAt(0).pingedAt(1000);
+    const input = makeInput().sees(makeLease().strategy(THEIRS), 0).candidates(ours, better).build();
+    const nextAt = (at: number) => decideElection(input, makeNow(at)).requeue;
+    expect(nextAt(2000)).toEqual({ kind: 'at', time: 5000 });
+    expect(nextAt(5000)).toEqual({ kind: 'at', time: 6000 });
+    expect(decideElection(input, makeNow(6000)).reason).not.toBe('ThirdPartyStrategy');
+  });
+
   test('writes an empty holderIdentity if the field is missing, and only then (rule 7)', () => {
     const changeOf = (holder: string | undefined) =>
       decideElection(makeInput().sees(makeLease().heldBy(holder), 0).candidates(theirs).build(), makeNow(1))
