@@ -1,13 +1,22 @@
+import { unledSince } from '../controller/elections-survey.ts';
 import { isSeparateLock, lockRefusal } from '../controller/other-locks.ts';
 import { sourceOf } from '../coordination/candidate-sources.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import { REASONS, type Reason } from '../election/decision.ts';
 import { coordinatorLease, type MicroTime } from '../election/model.ts';
-import { candidatesIn, surveyElection } from '../election/view.ts';
+import { candidatesIn, surveyElection, surveyTenure } from '../election/view.ts';
 import { type ObservedElections, type ServerAhead, skewOf, TOLERATED_SKEW_MS } from './elections.ts';
 import { describeRight, type Evidence, type Right } from './evidence.ts';
 import { type LeaseStatus, statusOf } from './lease-status.ts';
-import { adviceOnTrouble, counted, describePriority, endOf, listed, stateTexts } from './wording.ts';
+import {
+  adviceOn,
+  adviceOnTrouble,
+  counted,
+  describePriority,
+  endOf,
+  listed,
+  stateTexts,
+} from './wording.ts';
 
 /**
  * `error`: a Lease in use has no leader (a fenced Lease is no error), or no election can succeed. `warning`: a lesser
@@ -315,18 +324,19 @@ export function checkCandidates({ elections, now }: ObservedAt): readonly Findin
   return [passed(`${counted(standings.length, 'candidate')}, none of them silent.`)];
 }
 
-/** The time after which a coordinator must have decided on a Lease with candidates and without a leader, in seconds. */
-const OVERDUE_SECONDS = 60;
+/** The time after which a coordinator must have decided on a Lease with candidates and without a leader, in ms. */
+const OVERDUE_MS = 60_000;
 
 /** Reports Leases with a reason that shows a problem, and Leases on which no coordinator decides. */
 function checkLeases({ elections, now }: ObservedElections): readonly Finding[] {
-  const since = now.wall - BigInt(OVERDUE_SECONDS * 1_000_000);
   const overdue = new Set<LeaseStatus>();
   const statuses = elections.map((election) => {
     const status = statusOf(election, now);
-    const { lease, candidates } = election.input;
-    const hasWaited = candidates.some(({ candidate }) => (candidate.creationTimestamp ?? now.wall) < since);
-    if (!status.isHeld && hasWaited && (lease?.renewTime ?? 0n) < since) overdue.add(status);
+    const unledAt = unledSince(election.input, surveyTenure(election.input, now.monotonic));
+    const created = election.input.candidates.map(({ candidate }) => candidate.creationTimestamp ?? now.wall);
+    const hasWaited = created.some((at) => now.wall - at > OVERDUE_MS * 1000);
+    if (!status.isHeld && hasWaited && (unledAt ?? -Infinity) < now.monotonic - OVERDUE_MS)
+      overdue.add(status);
     return status;
   });
   // If the awaited answers would cause a conflict, report StrategyConflict instead of AwaitingAcks.
@@ -334,6 +344,7 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
     reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
   const findings = [...Map.groupBy(statuses, troubleOf)].flatMap(([reason, all]): Finding[] => {
     const known = adviceOnTrouble(reason);
+    if (adviceOn(reason) === undefined) return [];
     const those = known === undefined ? all.filter((status) => overdue.has(status)) : all;
     if (those.length === 0) return [];
     const advice =

@@ -171,11 +171,12 @@ describe('a diagnosis', () => {
   });
 
   test.each([
-    { name: 'has just expired', renewedAt: -45_000, createdAt: -60_000 },
-    { name: 'has a first candidate that has just started', renewedAt: -60_000, createdAt: 0 },
-  ])('has no complaints about a Lease that $name', ({ renewedAt, createdAt }) => {
+    { name: 'expired a minute ago', renewedAt: -65_000, createdAt: -60_000, seconds: 15 },
+    { name: 'lasts long, and has just expired', renewedAt: -128_000, createdAt: -60_000, seconds: 137 },
+    { name: 'has a first candidate that has just started', renewedAt: -90_000, createdAt: 0, seconds: 15 },
+  ])('has no complaints about a Lease that $name', ({ renewedAt, createdAt, seconds }) => {
     const input = makeInput()
-      .sees(makeLease('a').lasting(15).renewedAt(renewedAt), renewedAt)
+      .sees(makeLease('a').lasting(seconds).renewedAt(renewedAt), renewedAt)
       .candidates(makeCandidate('b').createdAt(createdAt).seenAt(0));
     expect(diagnose({ ...well, elections: sees(input) }).filter(({ severity }) => severity !== 'ok')).toEqual(
       [],
@@ -317,7 +318,7 @@ describe('a diagnosis', () => {
       evidence: {
         elections: sees(
           makeInput()
-            .sees(makeLease('a').lasting(15).renewedAt(-60_000), -60_000)
+            .sees(makeLease('a').lasting(15).renewedAt(-66_000), -66_000)
             .candidates(makeCandidate('b').createdAt(-60_000).seenAt(0)),
         ),
       },
