@@ -33,6 +33,7 @@ class Term:
         self.token = 0
         self.until = 0.0
         self.stopping = threading.Event()
+        self.answer = None
 
 
 term = Term()
@@ -48,6 +49,8 @@ def lead():
     sidecar.request("GET", "/lead")
     # The answer begins when this Pod leads.
     answer = sidecar.getresponse()
+    # SIGTERM may end this function while kopf still stops. This keeps the connection open until the process ends.
+    term.answer = answer
     try:
         for line in answer:
             if not line.startswith(b"data: "):

@@ -134,7 +134,10 @@ describe('the pages of docs/adopt', { timeout }, () => {
     await page.look('kubectl delete lease tenants');
   });
 
-  test('kopf.md: the Lease is released after a handler that is a plain function has ended', async () => {
+  test.each([
+    { name: 'the leader resigns', isTerminated: false },
+    { name: 'the leader resigns, and is terminated while the handler runs', isTerminated: true },
+  ])('kopf.md: the Lease is released after a plain function as handler has ended: $name', async (row) => {
     await openKopf();
     const { address } = await site.startSidecar('tenants');
     const program = site.startProgram(['python3', '-c', slowOperator], {
@@ -144,7 +147,15 @@ describe('the pages of docs/adopt', { timeout }, () => {
     const printed = (text: string) => program.lines.find((line) => line.text === text);
     await createNamespace('slow', { slow: 'yes' });
     await eventually(() => printed('begins'), 'the handler runs');
-    await fetch(`http://${address}/resign`, { method: 'POST' });
+    // The answer comes after the release.
+    const resigned = fetch(`http://${address}/resign`, { method: 'POST' });
+    if (row.isTerminated) {
+      await eventually(
+        () => program.lines.find(({ text }) => text.includes('Stop-flag is set')),
+        'kopf stops',
+      );
+      program.child.kill('SIGTERM');
+    }
     await eventually(
       () => site.holders('tenants').includes('') || undefined,
       'the Lease is released',
@@ -152,6 +163,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
       5,
     );
     expect(printed('ends')).toBeDefined();
+    await resigned;
   });
 
   test('kopf.md: copies with the same priority pause each other, until the record of a crashed one expires', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
+import { priorityPatch } from '../../src/coordination/priority-patch.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { drainCandidates, type MoveRequest, transferLease } from '../../src/moving/moves.ts';
@@ -7,7 +8,7 @@ import { makeCandidateObject, makeLeaseObject } from '../controller/make-objects
 import { SimApiServer } from '../simulation/sim-api-server.ts';
 import { SimConnection } from '../simulation/sim-connection.ts';
 import { SimProcess } from '../simulation/sim-process.ts';
-import { defaultSettings } from '../support/election-builders.ts';
+import { defaultSettings, WALL_START } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** A Lease with the candidates a, b and c, and a coordinator that holds the lock but does nothing. */
@@ -150,6 +151,24 @@ describe('a transfer to a candidate that cannot lead any more', () => {
     expect(JSON.stringify(drained)).toContain('-1000');
     await transferLease('scheduler', 'b', { ...request(), forMs: 0, timeoutMs: 60_000 });
     expect(api.store.candidate('default/b')?.metadata['annotations']).toEqual(drained);
+  });
+
+  test('leaves a drain alone that began during the wait', async () => {
+    const { api, told, request } = startSite('a');
+    const drain = { by: 'drain', priority: -1000, until: WALL_START } as const;
+    let drained: KubernetesObject | undefined;
+    const moving = request(() => {
+      const candidate = api.store.candidate('default/b');
+      if (!candidate) return;
+      const { metadata } = priorityPatch(candidate, drain) as { metadata: object };
+      drained = { ...candidate, metadata: { ...candidate.metadata, ...metadata } };
+      api.store.update('leasecandidates', candidate, drained);
+    });
+    await transferLease('scheduler', 'b', { ...moving, forMs: 0, timeoutMs: 60_000 });
+    expect(told.at(-1)).toBe('b cannot lead default/scheduler: its priority has ended.');
+    const annotations = drained?.metadata['annotations'];
+    expect(JSON.stringify(annotations)).toContain('-1000');
+    expect(api.store.candidate('default/b')?.metadata['annotations']).toEqual(annotations);
   });
 
   test('removes its priority', async () => {
