@@ -244,8 +244,8 @@ export function recordFirstLease(records: ElectionRecords, lease: Lease, now: No
 }
 
 /**
- * Records a candidate of which this process knows no pings of its own. If the candidate has not renewed since its
- * pingTime, also records a ping without an ack. The purpose of this ping is not known: the function assumes `election`.
+ * Records a candidate. This process sends no pings, so it reads a ping from pingTime: if the candidate has not renewed
+ * since then, also records a ping without an ack. Its purpose is not known: the function assumes `election`.
  */
 export function recordSeenCandidate(
   records: ElectionRecords,

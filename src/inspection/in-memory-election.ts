@@ -124,7 +124,8 @@ export class InMemoryElection {
     const spec = specOf(leasePatch(action));
     const fields = Object.entries(decodeLease({ metadata: { name }, spec }));
     const written = Object.fromEntries(fields.filter(([field]) => field in spec));
-    const made = { ...withoutOwnership(withoutNotes(lease)), ...written, resourceVersion };
+    const isGrant = action.change.kind === 'grant';
+    const made = { ...withoutNotes(isGrant ? withoutOwnership(lease) : lease), ...written, resourceVersion };
     const isOurs = action.change.kind === 'prefer' || made.isPreferredHolderOurs;
     return withNotes(
       { ...made, isPreferredHolderOurs: isOurs && made.preferredHolder !== undefined },
@@ -138,7 +139,7 @@ export class InMemoryElection {
   }
 }
 
-/** Drops what field ownership says of the last write: the next write has another owner. */
+/** Drops the signs of an unrenewed grant: the next grant, or a write by another client, is not that grant any more. */
 function withoutOwnership({ isUnrenewedGrant: _, isRenewedByCoordinator: __, ...lease }: Lease): Lease {
   return lease;
 }

@@ -15,6 +15,7 @@ export interface Endpoint {
 
 export interface OutgoingRequest {
   readonly method: string;
+  /** With the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;

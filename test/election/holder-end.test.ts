@@ -473,7 +473,7 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
   ])('is still a former holder if the grant to the next one is $name', ({ answer }) => {
     const [grant] = decidedAt(ended, 10_500).actions;
     const { memory } = answer(recordSending(ended.build(), grant as never, 10_500), grant as never);
-    // The Lease was deleted. Nobody knows whether a later run of the holder renewed it before.
+    // The Lease was deleted. A later run of the holder may have renewed it before.
     const gone = ended.remembers(memory).with({ candidates: [] }).sees(undefined, 20_000, true).build();
     expect(decideElection(gone, makeNow(20_000)).tenure).toMatchObject({
       need: 'LeaseMissing',

@@ -442,7 +442,7 @@ describe('our fields beside a holder (rule 7)', () => {
     expect(of(before.sees(renewedBy('x', 1000), 1000))).toEqual({
       ...{ rounds: 0, ignoredWrites: 0, conflict: undefined, written: {} },
     });
-    // Nobody is left who removed the fields.
+    // The holder that removed the fields has lost the Lease.
     for (const lease of [makeLease().releasedAt(1000), makeLease('').renewedAt(1000), undefined])
       expect(of(before.sees(lease, 1000)).ignoredWrites).toBe(0);
     const kept = before.sees(makeLease(''), 1000).remembers({ ignoredWrites: tried });

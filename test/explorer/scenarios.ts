@@ -401,7 +401,8 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'ended-and-deleted',
-    about: 'a container crashes and runs again under the same name, while the watch is late and the Lease is deleted',
+    about:
+      'a container crashes and runs again under the same name, while the watch is late and the Lease is deleted',
     programs: participants('a', 'b'),
     coordinators: 1,
     start: 'led',

@@ -94,7 +94,7 @@ describe('an Event on a Lease', () => {
     expect(told().slice(1)).toEqual([`LeaderElected: a leads again under ${OLDEST}: LeaseExpired`]);
   });
 
-  test('names the last leader if somebody emptied its Lease, not the one that released the Lease before', async () => {
+  test('names the last leader if another client emptied its Lease, not the one that released the Lease before', async () => {
     const { world, told } = await makeLedWorld(KEY);
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000 }));
     await world.clock.advance(1000);

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,12 +41,17 @@ func elect(t *testing.T, p *Participant) {
 func published(t *testing.T, p *Participant) *unstructured.Unstructured {
 	t.Helper()
 	eventually(t, "the LeaseCandidate is published", func() bool { return p.Ready(nil) == nil })
-	object, err := dynamic.NewForConfigOrDie(cluster.Config).Resource(sources[0].WithResource("leasecandidates")).Namespace("default").
-		Get(t.Context(), p.Identity(), metav1.GetOptions{})
+	object, err := stored(t, p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return object
+}
+
+// stored reads the LeaseCandidate from the server.
+func stored(t *testing.T, p *Participant) (*unstructured.Unstructured, error) {
+	return dynamic.NewForConfigOrDie(cluster.Config).Resource(sources[0].WithResource("leasecandidates")).Namespace("default").
+		Get(t.Context(), p.Identity(), metav1.GetOptions{})
 }
 
 // A copy without an elector cannot take up a grant: a manager fills its caches before.
@@ -74,7 +80,10 @@ func TestCandidateLeavesWhenTheWorkGoesOnAfterItsTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-overrun
-	eventually(t, "the LeaseCandidate is deleted", func() bool { return p.Ready(nil) != nil })
+	eventually(t, "the LeaseCandidate is deleted", func() bool {
+		_, err := stored(t, p)
+		return apierrors.IsNotFound(err)
+	})
 }
 
 // The native API has the priority in an annotation. It stays after a crash, under the same identity.

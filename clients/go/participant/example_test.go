@@ -17,7 +17,7 @@ import (
 	"github.com/coordinated-leader-election/coordinated-leader-election/clients/go/participant"
 )
 
-// The manager of controller-runtime, as kubebuilder has it in main.go. Only the lock and the context differ.
+// The manager of controller-runtime, as kubebuilder has it in main.go. The lock and the context differ, and the participant is added to the manager.
 func ExampleParticipant_Context() {
 	run := func() error {
 		cfg, err := ctrl.GetConfig()

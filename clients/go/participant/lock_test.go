@@ -500,6 +500,13 @@ func TestReleaseWaitsForTheWork(t *testing.T) {
 			stopManager(p)
 			ended(p, 0)
 		}, true},
+		"the manager stops with the parent of the context": {func(p *Participant) {
+			parent, cancel := context.WithCancel(context.Background())
+			cancel()
+			p.parent = parent
+			stopManager(p)
+			ended(p, 0)
+		}, true},
 		"the manager stops after the context": {func(p *Participant) { ended(p, 0); stopManager(p) }, true},
 		"the elector has given up": {func(p *Participant) {
 			ended(p, 0)
