@@ -13,13 +13,7 @@ export interface TextOutput {
   readonly columns?: number;
 }
 
-const FORMATS = {
-  strong: 'bold',
-  dim: 'dim',
-  good: 'green',
-  warning: 'yellow',
-  bad: 'red',
-} as const;
+const FORMATS = { strong: 'bold', dim: 'dim', good: 'green', warning: 'yellow', bad: 'red' } as const;
 
 /** The role of a piece of text. The role determines whether the text is coloured, bold or dim. */
 export type Style = keyof typeof FORMATS;

@@ -312,10 +312,7 @@ function recordLapse(memory: LeaseMemory, { former = '', revises }: Grant, at: I
   // that has replaced it.
   const isEnough = revises === 'holderLate' || undefined;
   const own = withLapse(lapses.get(former) ?? NO_ATTEMPTS, memory, at, isEnough);
-  return {
-    lapses: new Map(recent).set(former, own),
-    lapsesOfLease: withLapse(lapsesOfLease, memory, at),
-  };
+  return { lapses: new Map(recent).set(former, own), lapsesOfLease: withLapse(lapsesOfLease, memory, at) };
 }
 
 /** withWithdrawal() drops releases older than this, in ms: the default of candidateGcAfter (rule 1). */

@@ -218,10 +218,7 @@ function checkOthers({ lock, otherLocks }: Evidence): Finding | undefined {
 
 /** For each optional feature: what fails without its permissions, and the chart value that grants them. */
 const PURPOSES = {
-  labels: {
-    lacks: 'the label of a leader would not follow it to another Pod',
-    value: 'config.leaderLabel',
-  },
+  labels: { lacks: 'the label of a leader would not follow it to another Pod', value: 'config.leaderLabel' },
   crashEvidence: {
     lacks: 'the Lease of a leader that crashes would be free only when it expires',
     value: 'crashEvidence.enabled',

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as sendHttps } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 import { urlToHttpOptions } from 'node:url';
-import { isDeepStrictEqual } from 'node:util';
+import { callbackify, isDeepStrictEqual } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { ProxyTunnels } from './proxy.ts';
 
@@ -149,10 +149,7 @@ function connectThrough(agent: HttpAgent, proxyUrl: string): ProxyTunnels {
         throw error;
       }
     };
-    void open().then(
-      (socket) => callback?.(null, socket),
-      (error) => callback?.(error, undefined as never),
-    );
+    callbackify(open)((error, socket) => callback?.(error, socket));
     return undefined;
   };
   return tunnels;
