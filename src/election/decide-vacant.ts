@@ -21,7 +21,7 @@ import {
   reinstatementTime,
   type Verdict,
 } from './verdict.ts';
-import { type Standing, standingsIn, type VacantView } from './view.ts';
+import { lapsesAt, type Standing, standingsIn, type VacantView } from './view.ts';
 
 /** Decides about a Lease without a valid holder: the first policy with a verdict wins. */
 export function decideVacant(view: VacantView): Verdict {
@@ -181,7 +181,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
  */
 function decideLastResort(view: VacantView): Verdict {
   const { standings, input, at } = view;
-  const { record, lapses, withdrawals } = input.memory;
+  const { record, withdrawals } = input.memory;
   const isAskedAgain = ({ candidate: { name }, observation: { ping } }: Standing) =>
     ping !== undefined && ping.sentAt >= (withdrawals.get(name) ?? at);
   const hasAnswered = (standing: Standing) =>
@@ -190,7 +190,7 @@ function decideLastResort(view: VacantView): Verdict {
     ({ candidate }) => candidate.name !== record?.refusedBy,
   );
   const reserve = [...standingsIn(standings, 'Lapsed'), ...withdrawn.filter(hasAnswered)];
-  const lapsesOf = ({ candidate }: Standing) => lapses.get(candidate.name)?.count ?? 0;
+  const lapsesOf = ({ candidate }: Standing) => lapsesAt(input, candidate.name, at).own?.count ?? 0;
   const fewest = Math.min(...reserve.map(lapsesOf));
   const first = reserve.filter((standing) => lapsesOf(standing) === fewest);
   const alive = reserve.filter(({ isAlive }) => isAlive);

@@ -89,9 +89,8 @@ export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant):
   const isOurs = grantOnItsWay !== undefined && grantOnItsWay.holder === lease.holderIdentity;
   if (unrenewedGrant || isOurs || lease.isUnrenewedGrant || lease.renewTime === undefined) return memory;
   const isReleased = !lease.holderIdentity && hasReleaseDuration(lease);
-  return isReleased && at - LONGEST_GAP_MS >= matterUntil(memory.beliefs)
-    ? memory
-    : withUnknown(memory, at, at);
+  if (isReleased && at - LONGEST_GAP_MS >= matterUntil(memory.beliefs)) return memory;
+  return withUnknown(memory, at, at, (lease.leaseDurationSeconds ?? 0) * 1000);
 }
 
 // Grants of this process whose results are unknown: their holders may have taken them up (rule 8).

@@ -20,6 +20,8 @@ export interface HolderRecord
   readonly isNumberShared?: true;
   readonly since: Instant;
   readonly durationMs: number;
+  /** True if a coordinator wrote this record: it is no renewal by the holder. */
+  readonly isGrant?: true;
   /** The longest observed time between two renewals, in milliseconds; undefined if unknown (rule 17). */
   readonly renewedEveryMs?: number | undefined;
   /**

@@ -180,11 +180,14 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   if (!record) return next;
   // A list does not show when the release was written. Assume the earliest possible time: when `record` was seen.
   const writtenAfter = coordinatingSince === undefined ? at - change.lateMs : record.since;
+  // A grant by the built-in controller does not increase leaseTransitions, so a list may hide such a grant.
+  const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
   if (record.holder === '') {
     // Do not add an unknown holder if supposeGrants() has already added the holder of `unrenewedGrant`. If the Lease was
     // deleted and created again, observeNewcomer() has already decided whether to add an unknown holder.
-    const isKnown = memory.unrenewedGrant !== undefined || !isSameLease;
-    const isReleased = isLikeRelease && writtenAfter >= matterUntil(allBeliefs(memory));
+    const isKnown = (memory.unrenewedGrant !== undefined && !isPerhapsAnothers) || !isSameLease;
+    const isOwn = lease.isReleasedByParticipant || !isPerhapsAnothers;
+    const isReleased = isLikeRelease && isOwn && writtenAfter >= matterUntil(allBeliefs(memory));
     return isKnown || !isRenewed || isReleased ? next : withUnknown(next, at, at, written.durationMs);
   }
   // A fence never releases the Lease. If a fenced Lease is released, a former holder has written this release.
@@ -194,8 +197,6 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const grown = lease.leaseTransitions - record.leaseTransitions;
   // An exception: the first renewal of a participant may increase leaseTransitions by 1 (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
-  // A grant by the built-in controller does not increase leaseTransitions, so a list may hide such a grant.
-  const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
   // If the last seen holder is not a participant, an unseen participant may have got the Lease and released it.
   const belief = beliefOf(memory.beliefs, record.holder);
   const isOthers = isPerhapsAnothers && belief?.isOwnDuration && !belief.isParticipant;
@@ -275,12 +276,13 @@ function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord)
 /** Adds an unknown holder if leaseTransitions has grown more than expected: this process may have missed a holder. */
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
+  const leastMs = (lease.leaseDurationSeconds ?? 0) * 1000;
   const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;
   // A grant or a fence by a coordinator of this project may increase leaseTransitions by 1. The first renewal of a
   // participant may increase leaseTransitions by another 1 (rule 15).
   const isCoordinators = isOwnGrant || lease.isUnrenewedGrant || lease.holderIdentity === FENCE;
   if (grown <= Number(isCoordinators) + Number(lease.isRenewedByParticipant ?? false)) return memory;
-  return withUnknown(memory, at, lease.isUnrenewedGrant ? 'before' : at);
+  return withUnknown(memory, at, lease.isUnrenewedGrant ? 'before' : at, leastMs);
 }
 
 /** Returns the belief of a record's holder. Keeps the earlier belief if the holder has certainly not renewed. */
@@ -338,6 +340,7 @@ function recordOf(
     preferredHolder,
     since,
     durationMs,
+    ...(lease.isRenewedByCoordinator && { isGrant: true as const }),
     ...(settings.isCrashEvidenceUsed && termOf(lease, since, former, isListed)),
   };
 }
@@ -359,7 +362,8 @@ function termOf(
     return { renewedEveryMs: undefined, acquiredAfter: isListed ? listedAfter : at };
   }
   // The time to take up a grant is not the time between two renewals.
-  const isTakenUp = former.renewTime === lease.acquireTime && !lease.isAcquireTimeRenewers;
+  const isTakenUp =
+    former.isGrant || (former.renewTime === lease.acquireTime && !lease.isAcquireTimeRenewers);
   const renewedEveryMs = isTakenUp ? undefined : Math.max(former.renewedEveryMs ?? 0, at - former.since);
   return { renewedEveryMs, acquiredAfter: former.acquiredAfter };
 }

@@ -63,7 +63,10 @@ export function recordSuccess<K extends Known>(
     return observing(asked, action, (observation) => recordPingDelivered(observation, sentAt, at));
   }
   const grant = grantIn(action);
-  if (grant && answer)
+  // All candidates have gone since the grant was sent: the Lease may come and go unseen, as if the answer had been lost.
+  if (grant && memory.lostGrants.some((lost) => lost.grant === grant))
+    memory = loseGrant({ ...withoutGrant(memory, grant), grantOnItsWay: grant }, at);
+  else if (grant && answer)
     memory = recordGrantAnswered(settleLostGrants(memory, at), grant, answer.resourceVersion, at, sentAt);
   else if (action.kind === 'UpdateLease' && answer) memory = recordChange(memory, action, answer, at);
   return { ...known, memory };

@@ -178,10 +178,18 @@ export function isEvidenceAsked(input: ElectionInput): boolean {
 }
 
 /** True if the candidate of `holder` is gone or does not answer. Call this only for a provisional grant to `holder`. */
-function isGranteeLost({ candidates, settings }: ElectionInput, holder: string, at: Instant): boolean {
+function isGranteeLost(
+  { candidates, settings, memory }: ElectionInput,
+  holder: string,
+  at: Instant,
+): boolean {
   const grantee = candidates.find(({ candidate }) => candidate.name === holder);
   if (!grantee || grantee.candidate.isDeleting) return true;
-  return isSilent(grantee.observation, at, settings);
+  // A fresh candidate is live (rule 3): otherwise, the election would grant it the Lease again and again.
+  return (
+    isSilent(grantee.observation, at, settings) &&
+    at >= liveUntil(grantee.observation, memory.decidedAt, settings)
+  );
 }
 
 /** True if the Lease names a strategy or a preferredHolder: the Lease has or had elections. */
@@ -266,19 +274,30 @@ function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   return at < (lapsedUntil(input, name, at) ?? at);
 }
 
+/** Returns the lapses of a candidate and of its Lease, with a grant that has just run out without a renewal (rule 7). */
+export function lapsesAt(
+  { memory, lease }: Pick<ElectionInput, 'memory' | 'lease'>,
+  name: string,
+  at: Instant,
+) {
+  const { record, lapses, lapsesOfLease } = memory;
+  const [own, ofLease] = [lapses.get(name), lapsesOfLease];
+  const ranOutAt = record?.holder === name && isGrantUnrenewed(memory, lease) ? expiryOf(memory) : undefined;
+  if (ranOutAt === undefined || at < ranOutAt) return { own, ofLease };
+  return {
+    own: withLapse(own ?? NO_ATTEMPTS, memory, ranOutAt),
+    ofLease: withLapse(ofLease, memory, ranOutAt),
+  };
+}
+
 /** Returns the time until which lapses hold or held the candidate back (rule 7); undefined with too few lapses. */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
   name: string,
   at: Instant,
 ): Instant | undefined {
-  const { record, lapses, lapsesOfLease } = memory;
-  const ranOutAt = record?.holder === name && isGrantUnrenewed(memory, lease) ? expiryOf(memory) : undefined;
-  const hasJustLapsed = ranOutAt !== undefined && at >= ranOutAt;
-  const earlier = lapses.get(name);
-  const own = hasJustLapsed ? withLapse(earlier ?? NO_ATTEMPTS, memory, ranOutAt) : earlier;
+  const { own, ofLease } = lapsesAt({ memory, lease }, name, at);
   if (!own) return undefined;
-  const ofLease = hasJustLapsed ? withLapse(lapsesOfLease, memory, ranOutAt) : lapsesOfLease;
   // If several candidates have lapsed in a row, one lapse of each is enough: a restarted program may have a new name.
   const excess = Math.max(own.count, Math.min(ofLease.count, LAPSES_ALLOWED + 1)) - LAPSES_ALLOWED;
   if (excess <= 0) return undefined;

@@ -997,6 +997,35 @@ describe('a process that begins to watch does not know what happened before (rul
   });
 });
 
+describe('a Lease without a holder whose next release only a list shows', () => {
+  const again = makeLease().releasedAt(30_000).with({ leaseTransitions: 2, resourceVersion: 'again' });
+  const released = makeInput().sees(makeLease().releasedAt(0), 0);
+
+  test.each([
+    {
+      name: 'is reserved if this process was a standby',
+      coordinatingSince: Number.POSITIVE_INFINITY,
+      want: 46_000,
+    },
+    { name: 'is reserved if it became the coordinator since', coordinatingSince: 20_000, want: 46_000 },
+    { name: 'is free if this process was the coordinator', coordinatingSince: NEVER, want: undefined },
+  ])('$name', ({ coordinatingSince, want }) => {
+    const input = released.sees(again, 31_000, true, coordinatingSince).build();
+    const tenure = surveyTenure(input, 31_100);
+    expect(tenure.kind === 'vacant' ? tenure.reservation?.until : tenure).toBe(want);
+  });
+
+  test('is free if a participant wrote the release: it empties only its own Lease (rule 15)', () => {
+    const own = again.with({ isReleasedByParticipant: true });
+    expect(keptAt(released.sees(own, 31_000, true, Number.POSITIVE_INFINITY), 31_100)).toBeUndefined();
+  });
+
+  test('is reserved although this process had granted it before: another coordinator may have granted it since', () => {
+    const answered = released.remembers({ unrenewedGrant: makeUnrenewedGrant('b', 1000) });
+    expect(keptAt(answered.sees(again, 31_000, true, 20_000), 31_100)).toMatchObject({ othersUntil: 46_000 });
+  });
+});
+
 describe('a holder that got its Lease back (rules 7 and 8)', () => {
   const better = makeCandidate('better').emulating('1.30.0').seenAt(0);
   const returned = makeInput()

@@ -1,11 +1,18 @@
 import { describe, expect, test } from 'vitest';
+import {
+  observeCandidate,
+  recordPing,
+  recordPingDelivered,
+} from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import {
+  defaultSettings,
   makeCandidate,
   makeInput,
   makeLease,
   makeNow,
   makeUnrenewedGrant,
+  wallAt,
 } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
@@ -219,6 +226,25 @@ describe('a grant that its holder has not renewed yet (rule 12)', () => {
       ...{ reason: 'LeaderOptimal', actions: [], isAsking: true },
       requeue: { kind: 'at', time: want },
     });
+  });
+
+  test('is not granted again and again to a fresh holder whose last ping the server refused', () => {
+    // The refused ping counts as sent. The renewal is no answer, because the object has only an earlier pingTime.
+    const { candidate, observation } = makeCandidate('a')
+      .with({ pingTime: wallAt(-30_000) })
+      .seenAt(-20_000)
+      .build();
+    const pinged = recordPing(observation, 'election', -19_000, defaultSettings, wallAt(-19_000));
+    const refused = recordPingDelivered(pinged, -19_000, -19_000);
+    const renewed = { ...candidate, renewTime: wallAt(-500) };
+    const fresh = observeCandidate(refused, renewed, makeNow(-500), defaultSettings);
+    const input = makeInput()
+      .remembers({ unrenewedGrant: makeUnrenewedGrant('a') })
+      .sees(makeLease('a'), 0)
+      .with({ candidates: [{ candidate: renewed, observation: fresh }] })
+      .build();
+    expect(decideElection(input, makeNow(1000))).toMatchObject({ tenure: { kind: 'held' }, actions: [] });
+    expect(decideElection(input, makeNow(4600)).tenure).toMatchObject({ need: 'GrantRevised' });
   });
 
   test('leaves nothing behind when it was revised: the new holder has a successor at once when it releases', () => {

@@ -19,7 +19,8 @@ import {
 } from '../../src/election/former-holders.ts';
 import { allBeliefs, type Grant, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
 import { FENCE } from '../../src/election/model.ts';
-import { observeUnseen } from '../../src/election/observe-lease.ts';
+import { observeAbandoned, observeUnseen } from '../../src/election/observe-lease.ts';
+import { recordSending, recordSuccess } from '../../src/election/record-action.ts';
 import { surveyTenure } from '../../src/election/view.ts';
 import {
   type InputBuilder,
@@ -28,6 +29,7 @@ import {
   makeInput,
   makeLease,
   makeNow,
+  OLDEST,
   wallAt,
 } from '../support/election-builders.ts';
 
@@ -105,6 +107,16 @@ describe('a creation without an answer (rule 8)', () => {
     expect(keptUntil(observeWatchEnd(first, makeNow(40_000)), 40_000)).toBe(65_000);
   });
 
+  test('may be unseen although it was answered, if all candidates had gone before: 25 s count from the answer', () => {
+    const action = { kind: 'CreateLease', strategy: OLDEST, grant } as const;
+    const sent = recordSending(makeInput().build(), action, 0);
+    const gone = { ...sent, memory: observeAbandoned(sent.memory, makeNow(50)) };
+    expect(keptUntil(gone.memory, 100)).toBe(25_050);
+    const { memory } = recordSuccess(gone, action, 0, 100, makeLease('a').build());
+    expect(keptUntil(memory, 100)).toBe(25_100);
+    expect(keptUntil(observeWatchEnd(memory, makeNow(2000)), 2000)).toBe(27_000);
+  });
+
   test('matters no more at the end of the watch if a Lease is known, or without such a creation', () => {
     const known = { ...lost, record: makeInput().sees(makeLease('b'), 1000).build().memory.record };
     expect(observeWatchEnd(known, makeNow(2000))).toBe(known);
@@ -139,6 +151,18 @@ describe('an unknown holder (rule 8)', () => {
       expect(keptUntil(observeNewcomer(noMemory, lease, 5000), 5000)).toBe(20_000);
     },
   );
+
+  test('may lead for the duration in a Lease that this process did not know, if that is longer than usual', () => {
+    const lease = makeLease('').lasting(60).renewedAt(4000).build();
+    expect(keptUntil(observeNewcomer(noMemory, lease, 5000), 5000)).toBe(65_000);
+    const grown = makeInput()
+      .sees(makeLease('a'), 0)
+      .sees(makeLease('b').lasting(60).with({ leaseTransitions: 9 }).renewedAt(5000), 5000)
+      .build();
+    expect(grown.memory.beliefs).toContainEqual(
+      expect.objectContaining({ holder: UNKNOWN_HOLDER, durationMs: 60_000 }),
+    );
+  });
 
   test('stands for several: it may lead and disturb as long as the one that does so for the longest time', () => {
     const time = fc.nat(10_000);

@@ -128,6 +128,18 @@ describe('lapses count per Lease, with any names of its holders (rule 7)', () =>
     expect(grantOf(decideElection(input.build(), makeNow(2000)))?.holder).toBe('next');
   });
 
+  test('of several that are held back, a grant that has just run out counts, too', () => {
+    const lapses = new Map([
+      ['best', { count: 2, lastAt: -1000 }],
+      ['next', { count: 2, lastAt: -1000 }],
+    ]);
+    const input = makeInput()
+      .remembers({ lapses, unrenewedGrant: makeUnrenewedGrant('best') })
+      .sees(makeLease('best'), 0)
+      .candidates(best.renewedAt(9000), next.renewedAt(9000));
+    expect(grantOf(decideElection(input.build(), makeNow(10_000)))?.holder).toBe('next');
+  });
+
   test('of several that are held back, the one with the fewest lapses is pinged first, although another is known to live', () => {
     const lapses = new Map([
       ['best', { count: 5, lastAt: 1000 }],

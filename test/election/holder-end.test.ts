@@ -93,6 +93,23 @@ describe('the end of a holder is proven (rule 17)', () => {
     expect(endIn(renewing(), seenEnded(8500))).toMatchObject({ kind: 'ends', at: 10_500 });
   });
 
+  test.each([
+    { name: 'a usual grant', acquireTime: wallAt(0) },
+    { name: 'a grant that gave the Lease back', acquireTime: wallAt(0) - 1n },
+    { name: 'a grant by the built-in', acquireTime: undefined },
+  ])('the time to take up $name is not the time between two renewals', ({ acquireTime }) => {
+    const input = makeInput()
+      .settings({ isCrashEvidenceUsed: true })
+      .sees(makeLease('a').lasting(15).with({ acquireTime, isRenewedByCoordinator: true }), 0)
+      .sees(makeLease('a').lasting(15).with({ acquireTime, resourceVersion: '2' }).renewedAt(100), 100);
+    expect(input.build().memory.record).toMatchObject({ holder: 'a', renewedEveryMs: undefined });
+    const next = input.sees(
+      makeLease('a').lasting(15).with({ acquireTime, resourceVersion: '3' }).renewedAt(2100),
+      2100,
+    );
+    expect(next.build().memory.record?.renewedEveryMs).toBe(2000);
+  });
+
   test('no earlier than a renewal interval after the last seen renewal', () => {
     // The watch of Leases is behind that of Pods.
     const late = renewing().sees(

@@ -105,6 +105,7 @@ const memoryFields = shape({
     leaseDurationSeconds: plain,
     leaseTransitions: transitions,
     isNumberShared: plain,
+    isGrant: plain,
     preferredHolder: plain,
     since: recently,
     durationMs: plain,
