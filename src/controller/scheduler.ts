@@ -357,7 +357,7 @@ export class Scheduler {
       entry.pending = undefined;
       const isValid = pending && clock.now() < pending.validUntil && !this.#due.isDue(key);
       if (isValid && mayWrite()) this.#act(key, entry, pending);
-      else this.#process(key, pending === undefined);
+      else this.#process(key, true);
     }
   }
 }

@@ -97,11 +97,14 @@ export class LockLostError extends NotSentError {
   }
 }
 
+/** With these codes of a {@link ConnectionError}, the request was not sent. */
+const UNSENT_CODES = new Set(['CLIENT_CLOSED', 'CREDENTIALS', 'ECONNREFUSED', 'ENOTFOUND']);
+
 /** Returns true only if the server has refused or never got the action. Assumes that no proxy has sent it twice. */
 function isNeverExecuted(error: unknown): boolean {
-  const isRefusedConnection = error instanceof ConnectionError && error.code === 'ECONNREFUSED';
+  const isUnsent = error instanceof ConnectionError && UNSENT_CODES.has(error.code);
   const isRefused = error instanceof ApiError && error.status < 500;
-  return error instanceof NotSentError || isRefusedConnection || isRefused;
+  return error instanceof NotSentError || isUnsent || isRefused;
 }
 
 export function createActionWriter(

@@ -13,6 +13,7 @@ import { type CandidateApiVersion, candidateResources } from '../../src/coordina
 import { ackDueAt } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Action } from '../../src/election/decision.ts';
+import { allBeliefs } from '../../src/election/lease-memory.ts';
 import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { makeClient } from '../kubernetes/make-client.ts';
@@ -99,6 +100,14 @@ const ping: Action = {
   resourceVersion: '1',
   pingTime: 1n,
   purpose: 'election',
+};
+const createLease: Action = {
+  kind: 'CreateLease',
+  strategy: OLDEST,
+  grant: {
+    ...{ holder: 'a', renewTime: wallAt(0), former: undefined, leaseDurationSeconds: 10 },
+    ...{ hasFormerLapsed: false, revises: undefined, isPreemption: false },
+  },
 };
 const clearPreferredHolder: Action = {
   kind: 'UpdateLease',
@@ -198,6 +207,20 @@ describe('the result of an action', () => {
     world.fate = { error };
     await world.send(ping);
     expect(world.told.at(-1)).toBe(want);
+  });
+
+  test.each([
+    { code: 'CLIENT_CLOSED', want: [] },
+    { code: 'CREDENTIALS', want: [] },
+    { code: 'ECONNREFUSED', want: [] },
+    { code: 'ENOTFOUND', want: [] },
+    { code: 'ECONNRESET', want: ['a'] },
+    { code: 'DEADLINE_EXCEEDED', want: ['a'] },
+  ])('leaves a holder that may lead, unless the request was not sent: $code', async ({ code, want }) => {
+    world.fate = { error: new ConnectionError('failed', { code }) };
+    await world.send(createLease);
+    const { memory } = world.records.gather(KEY);
+    expect(allBeliefs(memory).map(({ holder }) => holder)).toEqual(want);
   });
 
   test('is empty if the lock was lost in the meantime: nothing is sent, and nothing counts as failed', async () => {

@@ -145,6 +145,8 @@ export class LeaderLabels {
     const entries = this.#entries;
     if (!this.#isActive) return;
     if (!mayWrite()) return this.#retryAt(SWEEP, clock.now() + UNREADY_MS);
+    // A label that is being written would be missing in the list.
+    await Promise.all([...this.#busy].map(([key, work]) => key !== SWEEP && work));
     try {
       for (const namespace of watchedNamespaces(namespaces)) {
         const carriers = await findLabelled(client, namespace, this.#stopping.signal);
