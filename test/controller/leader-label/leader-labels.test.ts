@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../../src/controller/election-records.ts';
 import { LeaderLabels } from '../../../src/controller/leader-label/leader-labels.ts';
 import { leaseKey } from '../../../src/coordination/lease-key.ts';
+import { sleep } from '../../../src/support/clock.ts';
 import { defaultSettings, makeCandidate, makeLease, makeNow } from '../../support/election-builders.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { SimPods } from './sim-pods.ts';
@@ -79,6 +80,24 @@ describe('the leader label', () => {
     expect(world.pods.labelled()).toEqual(['a']);
     await world.clock.advance(1);
     expect(world.pods.labelled()).toEqual([]);
+  });
+
+  test('is removed from a Pod that gets it while this process becomes the coordinator again', async () => {
+    const world = await new LabelWorld().start();
+    const { request } = world.pods;
+    // The server carries the write out after 3 s.
+    world.pods.request = async (call) => {
+      if (call.method === 'PATCH') await sleep(world.clock, 3000);
+      return request.call(world.pods, call);
+    };
+    await world.see('a');
+    world.labels.setActive(false);
+    world.labels.setActive(true);
+    await world.clock.advance(1000);
+    await world.see('b');
+    await world.clock.advance(10_000);
+    await world.see('b');
+    expect(world.pods.labelled()).toEqual(['b']);
   });
 
   test('is removed when the Lease is released', async () => {
