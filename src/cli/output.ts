@@ -124,7 +124,6 @@ interface PrintedFinding extends Omit<Finding, 'what'> {
   readonly what: readonly string[];
 }
 
-/** Formats a finding: a heading, then its sentences and advice. */
 export function findingLines(finding: PrintedFinding, { paint, columns }: Layout): readonly string[] {
   const { severity, name, what, meaning, advice, runbook } = finding;
   const lines = (bullet: string, texts: readonly (string | undefined)[]) =>

@@ -138,7 +138,6 @@ function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
   };
 }
 
-/** Returns the holder. If the holder is not valid, adds why. */
 function holderText({ holder, holderNote }: LeaseStatus): string {
   if (holder === '') return NONE;
   return holderNote === undefined ? holder : `${holder} (${holderNote})`;

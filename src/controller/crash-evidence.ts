@@ -17,7 +17,6 @@ import { NamespacedReflectors } from './watches.ts';
 interface EvidenceWatchParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
-  /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
   /** Called when this process first sees a Pod, and when one of its containers has started or ended. */
   readonly onPodChange: (pod: Pod) => void;
@@ -26,7 +25,6 @@ interface EvidenceWatchParts {
   readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
 }
 
-/** The known Pods with a given hostname or name. */
 interface HostEntry {
   readonly uids: readonly string[];
   /** When this entry last lost a Pod and kept another one; undefined if never. An entry without Pods is deleted. */

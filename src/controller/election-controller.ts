@@ -33,9 +33,7 @@ import { CandidateSourcesWatch, NamespacedReflectors } from './watches.ts';
 export interface ElectionControllerParts extends Pick<SenderParts, 'clock' | 'mayWrite' | 'observe'> {
   readonly client: KubernetesClient;
   readonly settings: ElectionSettings;
-  /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
-  /** Maximum writes in flight. */
   readonly workers: number;
   readonly isDryRun: boolean;
   /** Called after each watch's first list of Leases or candidates, and when a source turns out to be unavailable. */

@@ -25,7 +25,6 @@ const REDUNDANCY_MISSED_MS = 24 * 60 * 60_000;
 /** Kubernetes' default: all pods of a stopped component end within this time, in ms. */
 const TERMINATION_GRACE_PERIOD_MS = 30_000;
 
-/** A Lease that has candidates but no valid holder. */
 export interface UnledLease {
   readonly key: LeaseKey;
   /** The time since which the Lease counts as unled; undefined if this time is unknown. */

@@ -113,7 +113,6 @@ export class Scheduler {
     });
   }
 
-  /** Number of due Leases. */
   get depth(): number {
     return this.#due.size;
   }
@@ -240,8 +239,8 @@ export class Scheduler {
   /**
    * Makes a decision, and sends its actions when slots are free. Omits actions on blocked candidates. Delays the
    * decision while the Lease has no budget left, or while writes to the Lease are blocked (see {@link WriteGate}).
-   * Makes no decision while this replica must not write. `isTurn`: the Lease has the slot for which a dropped write
-   * waited, so this decision does not wait for budget.
+   * Makes no decision while this replica must not write. `isTurn`: the Lease has a free slot now, so this decision does
+   * not wait for budget.
    */
   #decide(key: LeaseKey, entry: Entry, isTurn: boolean): void {
     const { clock, records, mayWrite, observe } = this.#parts;

@@ -83,7 +83,6 @@ export async function sendAction(
   }
 }
 
-/** The action was not sent. */
 class NotSentError extends Error {
   override readonly name: string = 'NotSentError';
 }

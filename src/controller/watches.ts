@@ -123,7 +123,6 @@ interface CandidateWatchParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly source: CandidateSource;
-  /** An empty list means all namespaces. */
   readonly namespaces: readonly string[];
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
   /** Called for each cached candidate after `stop()`, or when the server no longer serves the watched version. */
@@ -240,7 +239,7 @@ export class CandidateWatch {
     if (signal.aborted) this.#end();
     await ended;
 
-    const wasKnown = reflectors.all.some((reflector) => reflector.hasSynced());
+    const wasKnown = this.#hasSynced || reflectors.all.some((reflector) => reflector.hasSynced());
     this.#watched = undefined;
     this.#served = 'gone';
     this.#forbidden.clear();

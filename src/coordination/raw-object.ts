@@ -35,7 +35,6 @@ export function specOf(object: JsonObject): JsonObject {
   return isJsonObject(spec) ? spec : {};
 }
 
-/** Returns the object's annotations; an empty object if it has none. */
 export function annotationsOf({ metadata }: KubernetesObject): JsonObject {
   const annotations = metadata['annotations'];
   return isJsonObject(annotations) ? annotations : {};

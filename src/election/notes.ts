@@ -27,7 +27,6 @@ export function withoutNotes(lease: Lease): Lease {
   };
 }
 
-/** Returns the notes after a change; undefined if no note is left. */
 export function changedNotes(notes?: LeaseNotes, change?: NotesChange): LeaseNotes | undefined {
   const { strategy = notes?.strategy, preferredHolder = notes?.preferredHolder } = change ?? {};
   if (strategy == null && preferredHolder == null) return undefined;

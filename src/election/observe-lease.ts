@@ -68,7 +68,6 @@ export function observeLease(
   return holder === '' ? observeEmptied(told, change) : observeHeld(told, change);
 }
 
-/** A change of the record of a Lease, as this process saw it. */
 interface SeenChange {
   readonly lease: Lease;
   readonly written: HolderRecord;
@@ -225,7 +224,6 @@ function observeEmptied(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   return { ...withUnknown(lost, at, at, leastMs), record: written };
 }
 
-/** Records a new or changed Lease that has a holder. */
 function observeHeld(memory: LeaseMemory, change: SeenChange): LeaseMemory {
   const { lease, written, isOwnGrant } = change;
   const { unrenewedGrant, lapses, record: former } = memory;

@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
 import { messageOf } from '../support/text.ts';
 
-/** The method and the path of a request, for messages. */
 export interface Call {
   readonly method: string;
   readonly path: string;

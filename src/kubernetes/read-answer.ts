@@ -49,9 +49,7 @@ const ITEMS = 2;
  * split between two chunks. The splitter finds only where values begin and end. `JSON.parse` validates them later.
  */
 export class ListSplitter {
-  /** The bytes of the list without the items. */
   readonly #rest: Uint8Array[] = [];
-  /** The beginning of an unfinished item. */
   #partial: Uint8Array[] = [];
   #place: 'before items' | 'in items' | 'after items' = 'before items';
   #depth = 0;

@@ -1,6 +1,5 @@
 import type { KubernetesObject } from './objects.ts';
 
-/** A change that the store has already applied. */
 export interface StoreChange<T> {
   readonly type: 'added' | 'modified' | 'deleted';
   /** The current state of the object; after a deletion, its last known state. */

@@ -21,7 +21,6 @@ export interface MoveRequest extends ClusterScope {
   readonly lockNamespace: string;
   /** How long the new priority lasts, in milliseconds. */
   readonly forMs: number;
-  /** How long to wait for leaders to move, in milliseconds. */
   readonly timeoutMs: number;
   readonly tell: (line: string) => void;
 }

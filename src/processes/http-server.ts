@@ -3,7 +3,6 @@ import type { StatusPage } from '../status-page/status-page.ts';
 import { type ListenAddress, listenOn } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
 
-/** One line of a health report. */
 export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;

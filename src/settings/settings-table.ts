@@ -174,7 +174,6 @@ const boolean: Parser<boolean> = (given) => {
   return { problem: 'is neither true nor false' };
 };
 
-/** A decimal integer within inclusive bounds. */
 export function wholeNumber(min: number, max: number): ValueType<number> {
   return valueType('<number>', `is not a whole number from ${min} to ${max}`, (given) => {
     const number = /^\d+$/.test(given) ? Number(given) : Number.NaN;

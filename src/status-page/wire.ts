@@ -36,7 +36,6 @@ export interface HelloMessage {
   readonly notServedAdvice: string;
 }
 
-/** The state of the replica that serves the page. */
 export interface StateMessage {
   /** `dryRun`: the replica does not compete for the lock. The other values are the kinds of a `LockState`. */
   readonly replica: 'dryRun' | 'standby' | 'waiting' | 'settling' | 'active';
@@ -61,7 +60,6 @@ export interface LeaseEntry
   readonly key: string;
   /** Why the holder is not valid. Absent if it is valid, or if there is no holder. */
   readonly holderNote?: string | undefined;
-  /** Whether the Lease has candidates but no valid holder. */
   readonly isUnled: boolean;
   /** The time since which the Lease counts as unled; absent if `isUnled` is false, or if this time is unknown. */
   readonly unledSince?: number | undefined;

@@ -18,7 +18,6 @@ export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRa
   return Math.min(initialMs * 2 ** (failures - 1), maxMs) * (0.5 + chance / 2);
 }
 
-/** How the delay between attempts grows, and when it is reset. */
 export interface BackoffOptions extends BackoffRange {
   /** In ms. If no failure follows a success within this time, the next failure counts as the first one. */
   readonly resetAfterMs: number;

@@ -445,6 +445,18 @@ describe('several namespaces', () => {
   });
 });
 
+test('a source that is gone is reported although one of its namespaces was never listed', async () => {
+  const world = new WatchWorld(['one', 'two']);
+  world.create('a', 'one');
+  world.fate = ({ path }) => (path.includes('/two/') ? { outcome: 500 } : {});
+  world.watch.start();
+  await world.clock.advance(1000);
+  world.api.candidateVersions = [];
+  world.connection.breakWatches();
+  await world.clock.advance(1000);
+  expect(world.told).toEqual(['added one/a', 'gone v1beta1', 'hidden one/a', 'not served']);
+});
+
 describe('stopping', () => {
   test.each([0, 5, 15, 25])('at %i ms leaves nothing behind', async (atMs) => {
     const world = new WatchWorld();

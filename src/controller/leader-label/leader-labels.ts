@@ -37,9 +37,7 @@ interface LeaderLabelsParts {
   /** Used for labels only, so that elections never wait for labels. */
   readonly client: KubernetesClient;
   readonly clock: Clock;
-  /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
-  /** Whether this process is the coordinator and may write now. */
   readonly mayWrite: () => boolean;
   /** Whether the Leases of a namespace, and all candidates of its available sources, are cached. */
   readonly knows: (namespace: string) => boolean;

@@ -2,7 +2,6 @@ import type { Instant } from '../../support/clock.ts';
 import { isForeign, isReleased, type LockRecord } from './lock-record.ts';
 import { type CoordinatorLockOptions, LEASE_DURATION_MS } from './lock-settings.ts';
 
-/** The lock as this process has seen it. */
 export interface LockObservation {
   /** Undefined if the Lease of the lock does not exist. */
   readonly record: LockRecord | undefined;

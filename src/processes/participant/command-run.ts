@@ -146,7 +146,6 @@ export class CommandRun {
   }
 }
 
-/** How a command ended, or why it did not start. */
 interface CommandEnd {
   readonly exitCode: number;
   readonly signal?: NodeJS.Signals;

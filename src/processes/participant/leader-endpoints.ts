@@ -18,7 +18,6 @@ import { type LeadConnections, MAX_PROMISE_MS } from './lead-connections.ts';
 
 interface LeadershipParts {
   readonly clock: Clock;
-  /** The Lease, as `namespace/name`. */
   readonly lease: string;
   readonly identity: () => string;
   /** Returns the holder as last seen; undefined if the Lease is not read yet, missing, expired or without a holder. */
