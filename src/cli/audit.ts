@@ -140,7 +140,7 @@ function secondsText(seconds: number | undefined): string {
 function renewsText(lease: LeaseAudit, watchedSeconds: number): string {
   const { state, renewsEverySeconds, renewedSecondsAgo = 0 } = lease;
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;
-  // `renewedSecondsAgo` is the smaller value if a new holder acquired or first renewed the Lease during the watch.
+  // `renewedSecondsAgo` is usually less than the watched time if a new holder acquired the Lease during the watch.
   return isLong
     ? `>${shortSeconds(Math.min(watchedSeconds, renewedSecondsAgo))}`
     : secondsText(renewsEverySeconds);

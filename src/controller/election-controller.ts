@@ -200,7 +200,7 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /** Returns the earliest time since which a watch is closed: changes may be missing. Undefined if all are open. */
+  /** Returns when the longest-closed watch was closed: later changes may be missing. Undefined if all are open. */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
@@ -307,7 +307,7 @@ export class ElectionController {
    */
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
     // If renewTime is before pingTime, the candidate's clock may have been set back. The candidate then needs another
-    // ping, in the new time of its clock (rule 2).
+    // ping, whose pingTime follows the changed clock (rule 2).
     if (pingTime > renewTime) return false;
     const { settings, clock } = this.#parts;
     const known = this.#records.observed(key, name);

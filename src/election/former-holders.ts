@@ -129,7 +129,7 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
 
 /**
  * Extends the beliefs of lost grants after a watch of Leases has ended. The request of a lost grant may reach the server
- * late. Until the next list, the request may then create the Lease, and the Lease may be renewed and deleted unseen.
+ * late. Until the next watch or list, it may create the Lease, and the Lease may be renewed and deleted unseen.
  */
 export function observeWatchEnd(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { record, lostGrants } = memory;

@@ -98,7 +98,7 @@ function listOf({ preference }: LeaseCandidate): readonly string[] {
   return preference.kind === 'preferredStrategies' ? preference.strategies : [];
 }
 
-/** True if the candidate is electable by the outcome's strategy and better than the leader, if any. Ignores age and name. */
+/** True if the candidate is electable by the outcome's strategy and beats the leader, if any. Ignores age and name. */
 function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: string | undefined): boolean {
   if (outcome.kind !== 'leader' && outcome.kind !== 'noneElectable') return false;
   const order = strategies.get(outcome.strategy);

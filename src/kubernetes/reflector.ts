@@ -78,9 +78,9 @@ const RELIST_INTERVAL_MS = 60_000;
  */
 const UNWATCHED_MS = 10_000;
 /**
- * When a watch fails because the server no longer has its resourceVersion, the reflector lists at once, unless an
- * earlier watch failed for this reason less than this long ago, in ms. The value is twice the maximum backoff. So if
- * all watches fail for this reason, the reflector waits before each further list, unless lists take 10 s or more.
+ * When a watch fails because the server no longer has its resourceVersion, the reflector lists at once. If the previous
+ * such failure was less than this long ago, in ms, it backs off first. The value is twice the maximum backoff: backoff
+ * plus list take less than that if a list takes less than 10 s.
  */
 const GONE_AGAIN_MS = 20_000;
 

@@ -133,7 +133,7 @@ function describeAction(action: Action, decision: Decision, input: ElectionInput
 function describeGrant(grant: Grant, decision: Decision, { memory }: ElectionInput): Told {
   const { holder, isPreemption, revises } = grant;
   const { outcome, reason } = decision;
-  // If the last release is not what emptied the Lease, another holder has lost the Lease since.
+  // Name the holder whose release emptied the Lease, if any; else the last holder that lost it.
   const [withdrawn, withdrawnAt] = [...memory.withdrawals].at(-1) ?? [];
   const isReleased = reason === 'LeaseReleased' && withdrawnAt === memory.record?.since;
   const former = isReleased ? withdrawn : grant.former;

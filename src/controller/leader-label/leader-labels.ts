@@ -143,7 +143,7 @@ export class LeaderLabels {
     const entries = this.#entries;
     if (!this.#isActive) return;
     if (!mayWrite()) return this.#retryAt(SWEEP, clock.now() + UNREADY_MS);
-    // A label that is being written would be missing in the list.
+    // Wait for the writes in flight: the list may not show their effect.
     await Promise.all([...this.#busy].map(([key, work]) => key !== SWEEP && work));
     try {
       for (const namespace of watchedNamespaces(namespaces)) {
