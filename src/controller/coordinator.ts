@@ -130,11 +130,8 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     controller,
     /** Undefined in a dry run, which writes nothing. */
     lock,
-    /** While this process coordinates: the other watched namespaces in which a coordinator holds a lock. */
-    otherLocks() {
-      if (lock?.state.kind !== 'active') return [];
-      return locks.heldAt(clock.now()).filter((namespace) => namespace !== settings.lockNamespace);
-    },
+    /** Returns each watched namespace in which a coordinator holds a lock, except `lockNamespace`. */
+    otherLocks: () => locks.heldAt(clock.now()).filter((namespace) => namespace !== settings.lockNamespace),
     lockRefusal: refusal,
     start() {
       controller.start();

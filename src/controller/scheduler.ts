@@ -262,7 +262,8 @@ export class Scheduler {
     this.#endWait(key, LEASE);
     const input = records.gather(key);
     const costMs = Math.max(MIN_CANDIDATES, input.candidates.length) * COST_PER_CANDIDATE_MS;
-    entry.spentUntil = Math.max(entry.spentUntil, now) + costMs;
+    // A decision at a turn may exceed the budget: the Lease does not wait for more than one decision later.
+    entry.spentUntil = Math.min(Math.max(entry.spentUntil, now), now + BURST_MS) + costMs;
     const made = decideElection(input, { monotonic: now, wall: clock.wallTime() });
     const opening = made.actions.map((action) => this.#gate.closedUntil(key, writtenBy(action)));
     const actions = made.actions.filter((_action, index) => opening[index] === undefined);

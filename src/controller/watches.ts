@@ -239,7 +239,7 @@ export class CandidateWatch {
     if (signal.aborted) this.#end();
     await ended;
 
-    const wasKnown = this.#hasSynced || reflectors.all.some((reflector) => reflector.hasSynced());
+    const wasKnown = reflectors.all.some((reflector) => reflector.hasSynced());
     this.#watched = undefined;
     this.#served = 'gone';
     this.#forbidden.clear();

@@ -9,7 +9,7 @@ import {
 } from './actions.ts';
 import { askAhead, contendersAmong, contendersToPing, nextWaveAt } from './ask.ts';
 import { reservationFor } from './beliefs.ts';
-import { ackDueAt, isUnanswered } from './candidate-observation.ts';
+import { ackDueAt, isUnanswered, liveUntil } from './candidate-observation.ts';
 import type { LeaseChange, Reason } from './decision.ts';
 import { blockingBeliefs, expiryOf, isGrantUnrenewed, takeUpMs } from './lease-memory.ts';
 import { FENCE, type Instant } from './model.ts';
@@ -310,7 +310,8 @@ function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const ping = grantee?.observation.ping;
   // Without an answer, the holder counts as silent from this moment on.
   const silentAt = ping && ackDueAt(ping, input.settings);
-  if (at < askAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), askAt, silentAt] };
+  const staleAt = grantee && liveUntil(grantee.observation, input.memory.decidedAt, input.settings);
+  if (at < askAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), askAt, silentAt, staleAt] };
   const isAsked = ping !== undefined && ping.sentAt >= giveUpAt;
   const isDue = grantee && !grantee.isAlive && at >= giveUpAt && !isAsked;
   const asked = pingEach(view, isDue ? [grantee] : [], 'expiry');
@@ -320,7 +321,7 @@ function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
     actions: [...(verdict.actions ?? []), ...asked, ...others],
     recheckAt: [
       ...(verdict.recheckAt ?? []),
-      ...[giveUpAt, silentAt],
+      ...[giveUpAt, silentAt, staleAt],
       ...[ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
     ],
     isAsking: true,

@@ -227,7 +227,7 @@ export function observeBeginning(input: ElectionInput, now: Now, beginning: Begi
   const { monotonic: at } = now;
   const hadElection = beginning === 'firstEver' ? hasOldCandidate(input, at) : candidates.length > 0;
   if (!hadElection || (lease && beginning === 'takeOver')) return memory;
-  const durationMs = settings.leaseDurationSeconds * 1000;
+  const durationMs = Math.max(settings.leaseDurationSeconds, lease?.leaseDurationSeconds ?? 0) * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease, now)) return memory;
     // A coordinator of this project waits until no other holder can lead, grants only to a candidate, and writes both

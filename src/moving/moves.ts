@@ -1,7 +1,7 @@
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import { REASONS } from '../election/decision.ts';
-import { NO_PRIORITY, type Now } from '../election/model.ts';
+import type { Now } from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
 import {
   type ClusterScope,
@@ -86,9 +86,9 @@ export async function transferLease(
     const why = hasEnded ? 'its priority has ended' : obstacleTo(seen.input, name, priority, seen.now);
     if (why !== undefined) {
       const written = await findTarget(seen.input, name, request);
-      const { value, end: at } = written?.candidate.priority ?? NO_PRIORITY;
-      // Another command may have set another priority since.
-      const isOurs = written !== undefined && value === priority && at?.at === end;
+      const found = written?.candidate.priority;
+      // Another command may have set another priority, or another end, since.
+      const isOurs = written !== undefined && found?.value === priority && found.end?.at === end;
       const isUnset = isOurs && (await unsetPriority(client, written, target));
       return refuse(isUnset ? `${why}. Its priority was taken back` : why);
     }

@@ -136,6 +136,15 @@ describe('the turn of a Lease (rule 9)', () => {
     await world.answer();
     expect(world.told).not.toContain('heldBack');
     expect(world.sent).toHaveLength(1);
+    // Each turn costs half a second of budget. The next change still waits for one decision only.
+    for (let turn = 0; turn < 20; turn++) {
+      await world.clock.advance(260);
+      await world.answer();
+    }
+    const { length } = world.decided;
+    await world.add();
+    await world.clock.advance(600);
+    expect(world.decided.length).toBeGreaterThan(length);
   });
 
   test('comes first if it has had no leader for longest, and last for pings to silent candidates', async () => {

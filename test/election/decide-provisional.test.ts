@@ -236,15 +236,19 @@ describe('a grant that its holder has not renewed yet (rule 12)', () => {
       .build();
     const pinged = recordPing(observation, 'election', -19_000, defaultSettings, wallAt(-19_000));
     const refused = recordPingDelivered(pinged, -19_000, -19_000);
-    const renewed = { ...candidate, renewTime: wallAt(-500) };
-    const fresh = observeCandidate(refused, renewed, makeNow(-500), defaultSettings);
+    const renewed = { ...candidate, renewTime: wallAt(-4000) };
+    const fresh = observeCandidate(refused, renewed, makeNow(-4000), defaultSettings);
     const input = makeInput()
       .remembers({ unrenewedGrant: makeUnrenewedGrant('a') })
       .sees(makeLease('a'), 0)
       .with({ candidates: [{ candidate: renewed, observation: fresh }] })
       .build();
-    expect(decideElection(input, makeNow(1000))).toMatchObject({ tenure: { kind: 'held' }, actions: [] });
-    expect(decideElection(input, makeNow(4600)).tenure).toMatchObject({ need: 'GrantRevised' });
+    expect(decideElection(input, makeNow(500))).toMatchObject({
+      ...{ tenure: { kind: 'held' }, actions: [] },
+      requeue: { kind: 'at', time: 1000 },
+    });
+    // As soon as it is not fresh any more, the Lease is vacant.
+    expect(decideElection(input, makeNow(1000)).tenure).toMatchObject({ need: 'GrantRevised' });
   });
 
   test('leaves nothing behind when it was revised: the new holder has a successor at once when it releases', () => {

@@ -222,6 +222,10 @@ describe('a process that begins to watch (rule 8)', () => {
   test('waits for the configured duration, if that is longer than 15 s', () => {
     const input = makeInput().settings({ leaseDurationSeconds: 60 }).candidates(candidate);
     expect(keptUntil(beganAt0(input, 'firstList'), 0)).toBe(60_000);
+    const longer = input
+      .settings({ leaseDurationSeconds: 10 })
+      .sees(makeLease('').lasting(90).renewedAt(-1000), 0);
+    expect(keptUntil(beganAt0(longer, 'firstList'), 0)).toBe(90_000);
   });
 
   test('assumes a former holder if one of several candidates is older than 2 s', () => {

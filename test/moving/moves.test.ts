@@ -153,9 +153,11 @@ describe('a transfer to a candidate that cannot lead any more', () => {
     expect(api.store.candidate('default/b')?.metadata['annotations']).toEqual(drained);
   });
 
-  test('leaves a drain alone that began during the wait', async () => {
+  test.each([
+    { by: 'drain', priority: -1000, until: WALL_START },
+    { by: 'transfer', priority: 1, until: WALL_START + 1n },
+  ] as const)('leaves the priority $priority of a $by alone that was set during the wait', async (drain) => {
     const { api, told, request } = startSite('a');
-    const drain = { by: 'drain', priority: -1000, until: WALL_START } as const;
     let drained: KubernetesObject | undefined;
     const moving = request(() => {
       const candidate = api.store.candidate('default/b');
@@ -167,7 +169,7 @@ describe('a transfer to a candidate that cannot lead any more', () => {
     await transferLease('scheduler', 'b', { ...moving, forMs: 0, timeoutMs: 60_000 });
     expect(told.at(-1)).toBe('b cannot lead default/scheduler: its priority has ended.');
     const annotations = drained?.metadata['annotations'];
-    expect(JSON.stringify(annotations)).toContain('-1000');
+    expect(JSON.stringify(annotations)).toContain(`"${drain.priority}"`);
     expect(api.store.candidate('default/b')?.metadata['annotations']).toEqual(annotations);
   });
 

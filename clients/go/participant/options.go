@@ -44,7 +44,7 @@ type Options struct {
 	// later than this after the end of the context is refused: the manager has not waited for its runnables.
 	GracefulShutdownTimeout *time.Duration
 	// OnOverrun is called when the time of the lead is over and the work is not known to have ended. Another copy may lead from
-	// then on. If it returns, the LeaseCandidate is deleted: a program that goes on is no longer a candidate. Default: exit with code 1.
+	// then on. The LeaseCandidate is deleted at the same time, unless the program exits at once. Default: exit with code 1.
 	OnOverrun func()
 	// Logger gets structured logs. Default: none.
 	Logger logr.Logger
