@@ -239,8 +239,8 @@ export class Scheduler {
   /**
    * Makes a decision, and sends its actions when slots are free. Omits actions on blocked candidates. Delays the
    * decision while the Lease has no budget left, or while writes to the Lease are blocked (see {@link WriteGate}).
-   * Makes no decision while this replica must not write. `isTurn`: the Lease has a free slot now, so this decision does
-   * not wait for budget.
+   * Makes no decision while this replica must not write. `isTurn`: the Lease has the slot for which a dropped write
+   * waited, so this decision does not wait for budget.
    */
   #decide(key: LeaseKey, entry: Entry, isTurn: boolean): void {
     const { clock, records, mayWrite, observe } = this.#parts;
@@ -262,8 +262,7 @@ export class Scheduler {
     this.#endWait(key, LEASE);
     const input = records.gather(key);
     const costMs = Math.max(MIN_CANDIDATES, input.candidates.length) * COST_PER_CANDIDATE_MS;
-    // A decision at a turn may exceed the budget: the Lease does not wait for more than one decision later.
-    entry.spentUntil = Math.min(Math.max(entry.spentUntil, now), now + BURST_MS) + costMs;
+    entry.spentUntil = Math.max(entry.spentUntil, now) + costMs;
     const made = decideElection(input, { monotonic: now, wall: clock.wallTime() });
     const opening = made.actions.map((action) => this.#gate.closedUntil(key, writtenBy(action)));
     const actions = made.actions.filter((_action, index) => opening[index] === undefined);
@@ -357,7 +356,7 @@ export class Scheduler {
       entry.pending = undefined;
       const isValid = pending && clock.now() < pending.validUntil && !this.#due.isDue(key);
       if (isValid && mayWrite()) this.#act(key, entry, pending);
-      else this.#process(key, true);
+      else this.#process(key, pending === undefined);
     }
   }
 }

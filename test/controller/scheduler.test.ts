@@ -126,27 +126,6 @@ describe('the turn of a Lease (rule 9)', () => {
     expect(world.decided).toEqual(['AwaitingAcks']);
   });
 
-  test('is decided again if it has waited for long, even before it has budget again', async () => {
-    world.see(makeCandidate('a').renewedAt(0));
-    for (let change = 0; change < 999; change++) await world.add();
-    for (let index = 0; index < 5000; index++) world.see(makeCandidate(`c-${index}`).renewedAt(-60_000));
-    await world.add();
-    world.told.length = 0;
-    await world.clock.advance(260);
-    await world.answer();
-    expect(world.told).not.toContain('heldBack');
-    expect(world.sent).toHaveLength(1);
-    // Each turn costs half a second of budget. The next change still waits for one decision only.
-    for (let turn = 0; turn < 20; turn++) {
-      await world.clock.advance(260);
-      await world.answer();
-    }
-    const { length } = world.decided;
-    await world.add();
-    await world.clock.advance(600);
-    expect(world.decided.length).toBeGreaterThan(length);
-  });
-
   test('comes first if it has had no leader for longest, and last for pings to silent candidates', async () => {
     const leases = [
       { name: 'silent', seconds: 5, heardAt: -3_000_000 },

@@ -1,7 +1,6 @@
 package participant_test
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -55,16 +54,19 @@ func deploy(t *testing.T, cluster *testcluster.Cluster) *deployment {
 }
 
 func (d *deployment) lines() []line {
-	file, err := os.Open(d.ledger)
+	content, err := os.ReadFile(d.ledger)
 	if err != nil {
 		return nil
 	}
-	defer file.Close()
 	var lines []line
-	for scanner := bufio.NewScanner(file); scanner.Scan(); {
+	for text := range strings.Lines(string(content)) {
+		// A write may become visible in two parts.
+		if !strings.HasSuffix(text, "\n") {
+			break
+		}
 		var l line
-		if _, err := fmt.Sscan(scanner.Text(), &l.token, &l.name, &l.pid, &l.at); err != nil {
-			d.t.Errorf("the ledger has the line %q: %v", scanner.Text(), err)
+		if _, err := fmt.Sscan(text, &l.token, &l.name, &l.pid, &l.at); err != nil {
+			d.t.Errorf("the ledger has the line %q: %v", text, err)
 		}
 		lines = append(lines, l)
 	}
