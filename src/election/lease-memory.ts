@@ -196,7 +196,7 @@ export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): b
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
 
-/** If a preferredHolder loses the Lease within this time after its grant, in ms, the preemption usually counts as failed (rule 7). */
+/** If a preferredHolder loses the Lease within this time after its grant, in ms, the preemption usually failed (rule 7). */
 const PREEMPTION_PROBATION_MS = 60_000;
 
 const TAKE_UP_MS = 5000;

@@ -36,7 +36,7 @@ export class ApiError extends Error {
 
 /**
  * A failure without an {@link ApiError}. Usually, the client got no complete and valid answer. The server may have
- * acted on the request, except with the codes `CLIENT_CLOSED`, `CREDENTIALS`, `ECONNREFUSED` and `ENOTFOUND`. `code` is a code of
+ * acted on the request, except with the codes `CLIENT_CLOSED`, `CREDENTIALS`, `ECONNREFUSED`, `ENOTFOUND`. `code` is one of
  * Node, such as `ECONNRESET`, or a code of this project:
  * - `CLIENT_CLOSED`, `DEADLINE_EXCEEDED`, `WATCH_CLOSED_EARLY`, and `UNKNOWN` for a cause without a code
  * - `CREDENTIALS`: the client could not get credentials, or the current context has no cluster
