@@ -33,16 +33,25 @@ export function priorityPatch(
 /**
  * Returns the JSON merge patch that undoes the priority of `drain` or `transfer`; undefined without their annotation.
  * If the priority or its end has changed since then, the patch keeps the values in `object`, and removes the annotation.
- * With `before`, the object before the last change, the patch undoes only this change: an earlier drain lasts.
  */
-export function priorityRemoval(
+export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
+  return markOn(object) && patchOf(object, valuesBefore(object), null);
+}
+
+/**
+ * Returns the JSON merge patch that undoes only `change`, and so restores a drain that was there `before`; undefined if
+ * another client or command has changed the priority, its end or their annotation since then.
+ */
+export function priorityRestoration(
   object: KubernetesObject,
-  before?: KubernetesObject,
+  before: KubernetesObject,
+  { priority, until }: PriorityChange,
 ): RequestBody | undefined {
-  const mark = markOn(object);
-  if (!before || !mark || !isOf(mark, object)) return mark && patchOf(object, valuesBefore(object), null);
-  const earlier = textField(annotationsOf(before), PRIORITY_SET_BY_ANNOTATION);
-  return patchOf(object, valuesOn(before), earlier ?? null);
+  const present = valuesOn(object);
+  const isOurs = present.priority === String(priority) && present.until === formatMicroTime(until);
+  if (!isOurs || !markOn(object)) return undefined;
+  const mark = textField(annotationsOf(before), PRIORITY_SET_BY_ANNOTATION);
+  return patchOf(object, valuesOn(before), mark ?? null);
 }
 
 function patchOf(
@@ -63,13 +72,9 @@ function patchOf(
 /** Returns the values to restore: the former ones if `drain` or `transfer` wrote the current ones; else the current ones. */
 function valuesBefore(object: KubernetesObject): Annotations {
   const mark = markOn(object);
-  return mark && isOf(mark, object) ? mark.before : valuesOn(object);
-}
-
-/** True if the priority and its end on `object` are still those that the command in `mark` wrote. */
-function isOf(mark: Annotations, object: KubernetesObject): boolean {
-  const { priority, until } = valuesOn(object);
-  return mark.priority === priority && mark.until === until;
+  const present = valuesOn(object);
+  const isOfCommand = mark?.priority === present.priority && mark.until === present.until;
+  return isOfCommand ? mark.before : present;
 }
 
 function valuesOn(object: KubernetesObject): Annotations {

@@ -1,5 +1,5 @@
 import type { RequestBody } from '../coordination/lease-patch.ts';
-import { type PriorityChange, priorityPatch, priorityRemoval } from '../coordination/priority-patch.ts';
+import { type PriorityChange, priorityPatch } from '../coordination/priority-patch.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { LeaseCandidate } from '../election/model.ts';
 import {
@@ -44,16 +44,8 @@ export function setPriority(
   return patch(client, candidate, priorityPatch(candidate.raw, change));
 }
 
-/**
- * Undoes a priority change that `drain` or `transfer` has made, as {@link priorityRemoval} describes. Resolves to false
- * if the candidate has no record of such a change, or no longer exists.
- */
-export async function unsetPriority(
-  client: KubernetesClient,
-  candidate: ListedCandidate,
-  before?: ListedCandidate,
-): Promise<boolean> {
-  const body = priorityRemoval(candidate.raw, before?.raw);
+/** Sends a patch that undoes a priority. Resolves to false if there is nothing to undo, or no candidate any more. */
+export async function undoPriority(client: KubernetesClient, candidate: ListedCandidate, body?: RequestBody) {
   return body !== undefined && (await patch(client, candidate, body));
 }
 

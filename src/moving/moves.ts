@@ -1,5 +1,6 @@
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
+import { priorityRemoval, priorityRestoration } from '../coordination/priority-patch.ts';
 import { REASONS } from '../election/decision.ts';
 import type { Now } from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
@@ -14,7 +15,7 @@ import { statusOf } from '../inspection/lease-status.ts';
 import { counted } from '../inspection/wording.ts';
 import { sleep } from '../support/clock.ts';
 import { humanDuration } from '../support/text.ts';
-import { type Selection, selectCandidates, setPriority, unsetPriority } from './candidates.ts';
+import { type Selection, selectCandidates, setPriority, undoPriority } from './candidates.ts';
 import { leaderOf, obstacleAbove, obstacleTo, priorityAbove, reasonToStay } from './prospects.ts';
 
 export interface MoveRequest extends ClusterScope {
@@ -69,7 +70,8 @@ export async function transferLease(
   if (obstacle !== undefined) return refuse(obstacle);
   const target = await findTarget(input, name, request);
   const end = clock.wallTime() + BigInt(forMs) * 1000n;
-  if (!target || !(await setPriority(client, target, { by: 'transfer', priority, until: end })))
+  const change = { by: 'transfer', priority, until: end } as const;
+  if (!target || !(await setPriority(client, target, change)))
     return refuse('its LeaseCandidate has just gone');
   tell(`${name} has the priority ${priority}; waiting until it leads ${namespace}/${lease}.`);
 
@@ -86,10 +88,8 @@ export async function transferLease(
     const why = hasEnded ? 'its priority has ended' : obstacleTo(seen.input, name, priority, seen.now);
     if (why !== undefined) {
       const written = await findTarget(seen.input, name, request);
-      const found = written?.candidate.priority;
-      // Another command may have set another priority, or another end, since.
-      const isOurs = written !== undefined && found?.value === priority && found.end?.at === end;
-      const isUnset = isOurs && (await unsetPriority(client, written, target));
+      const undoing = written && priorityRestoration(written.raw, target.raw, change);
+      const isUnset = written !== undefined && (await undoPriority(client, written, undoing));
       return refuse(isUnset ? `${why}. Its priority was taken back` : why);
     }
     if (clock.now() - startedAt >= timeoutMs) {
@@ -231,7 +231,8 @@ export async function undrainCandidates(
   { client, namespace, tell }: Pick<MoveRequest, 'client' | 'namespace' | 'tell'>,
 ): Promise<DrainOutcome['candidates']> {
   const selected = await selectCandidates(client, namespace, selection);
-  const isChanged = await Promise.all(selected.map((one) => unsetPriority(client, one)));
+  const undo = (one: ListedCandidate) => undoPriority(client, one, priorityRemoval(one.raw));
+  const isChanged = await Promise.all(selected.map(undo));
   const those = selected.filter((_, index) => isChanged[index]).map(nameOf);
   for (const { namespace, name } of those) tell(`${namespace}/${name} has its own priority again.`);
   if (those.length === 0) tell('Nothing was set by drain or transfer there.');

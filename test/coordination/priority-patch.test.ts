@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { decodePriority } from '../../src/coordination/candidate-priority.ts';
-import { priorityPatch, priorityRemoval } from '../../src/coordination/priority-patch.ts';
+import {
+  priorityPatch,
+  priorityRemoval,
+  priorityRestoration,
+} from '../../src/coordination/priority-patch.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import { WALL_START } from '../support/election-builders.ts';
@@ -67,9 +71,11 @@ describe('what drain and transfer write (rule 16)', () => {
     { name: 'nothing', before: make({ note: 'hello' }) },
   ])('of a transfer after $name can be undone alone', ({ before }) => {
     const object = applied(before, priorityPatch(before, TRANSFER));
-    expect(annotationsOf(applied(object, priorityRemoval(object, before)))).toEqual(annotationsOf(before));
+    expect(annotationsOf(applied(object, priorityRestoration(object, before, TRANSFER)))).toEqual(
+      annotationsOf(before),
+    );
     const byHand = applied(object, { metadata: { annotations: { [`${GROUP}/priority`]: '9' } } });
-    expect(annotationsOf(applied(byHand, priorityRemoval(byHand, before)))).toMatchObject({
+    expect(annotationsOf(applied(byHand, priorityRestoration(byHand, before, TRANSFER)))).toMatchObject({
       [`${GROUP}/priority`]: '9',
     });
   });
