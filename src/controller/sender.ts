@@ -5,7 +5,7 @@ import { resourcePaths } from '../coordination/resource-paths.ts';
 import { type Action, type Decision, isLeaseWrite, type PingCandidate } from '../election/decision.ts';
 import type { ElectionInput } from '../election/view.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError, ConnectionError, hasStatus, isConflict } from '../kubernetes/errors.ts';
+import { ApiError, hasStatus, isConflict, isUnsent } from '../kubernetes/errors.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
 import type { Clock } from '../support/clock.ts';
 import type { ObserveController } from './controller-event.ts';
@@ -96,14 +96,10 @@ export class LockLostError extends NotSentError {
   }
 }
 
-/** With these codes of a {@link ConnectionError}, the request was not sent. */
-const UNSENT_CODES = new Set(['CLIENT_CLOSED', 'CREDENTIALS', 'ECONNREFUSED', 'ENOTFOUND']);
-
 /** Returns true only if the server has refused or never got the action. Assumes that no proxy has sent it twice. */
 function isNeverExecuted(error: unknown): boolean {
-  const isUnsent = error instanceof ConnectionError && UNSENT_CODES.has(error.code);
   const isRefused = error instanceof ApiError && error.status < 500;
-  return error instanceof NotSentError || isUnsent || isRefused;
+  return error instanceof NotSentError || isUnsent(error) || isRefused;
 }
 
 export function createActionWriter(

@@ -15,7 +15,7 @@ export interface Endpoint {
 
 export interface OutgoingRequest {
   readonly method: string;
-  /** With the query. */
+  /** The path below the server's URL, with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
@@ -144,7 +144,7 @@ function connectThrough(agent: HttpAgent, proxyUrl: string): ProxyTunnels {
       try {
         return (isTls && connect({ ...options, socket } as typeof options)) || socket;
       } catch (error) {
-        // For example, the key does not match the certificate.
+        // connect() throws if the key does not match the certificate, for example. No TLS connection owns the socket then.
         socket.destroy();
         throw error;
       }

@@ -36,8 +36,7 @@ export class ApiError extends Error {
 
 /**
  * A failure without an {@link ApiError}. Usually, the client got no complete and valid answer. The server may have
- * acted on the request, except with the codes `CLIENT_CLOSED`, `CREDENTIALS`, `ECONNREFUSED`, `ENOTFOUND`. `code` is one of
- * Node, such as `ECONNRESET`, or a code of this project:
+ * acted on the request, unless {@link isUnsent} is true. `code` is Node's, such as `ECONNRESET`, or one of this project:
  * - `CLIENT_CLOSED`, `DEADLINE_EXCEEDED`, `WATCH_CLOSED_EARLY`, and `UNKNOWN` for a cause without a code
  * - `CREDENTIALS`: the client could not get credentials, or the current context has no cluster
  * - `ABORTED`: by the caller's signal, by `close`, or because a background request gave way
@@ -74,6 +73,13 @@ export async function unlessStatus<T>(answer: Promise<T>, ...statuses: readonly 
 /** True if a write failed because its object has changed, is missing or exists already, or its namespace is missing. */
 export function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) || (hasStatus(error, 404) && error.reason === 'NotFound');
+}
+
+const UNSENT_CODES = new Set(['CLIENT_CLOSED', 'CREDENTIALS', 'ECONNREFUSED', 'ENOTFOUND']);
+
+/** True if the client did not send the request: it had no credentials or no connection, or it was closed. */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof ConnectionError && UNSENT_CODES.has(error.code);
 }
 
 /** True if the server refused a patch that names `uid`, because another object with the same name has replaced this one. */
