@@ -8,16 +8,12 @@ import {
   type Pod,
   type PossiblePods,
 } from '../election/holder-binding.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
 import { Reflector, type ReflectorErrorContext, type ReflectorEvent } from '../kubernetes/reflector.ts';
-import type { Clock, Instant } from '../support/clock.ts';
-import { NamespacedReflectors } from './watches.ts';
+import type { Instant } from '../support/clock.ts';
+import { NamespacedReflectors, type WatchScope } from './watches.ts';
 
 /** Callbacks must not throw. */
-interface EvidenceWatchParts {
-  readonly client: KubernetesClient;
-  readonly clock: Clock;
-  readonly namespaces: readonly string[];
+interface EvidenceWatchParts extends WatchScope {
   /** Called when this process first sees a Pod, and when one of its containers has started or ended. */
   readonly onPodChange: (pod: Pod) => void;
   /** Called when the result of `isAskedBy` changes: a Namespace asks for crash evidence now, or no longer asks. */

@@ -10,7 +10,6 @@ import {
   type Now,
 } from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import type { Instant } from '../support/clock.ts';
 import { unhurried } from '../support/event-loop.ts';
@@ -28,12 +27,10 @@ import { candidateChange, isRenewalOnly, newlyUnreadable } from './renewal-only.
 import { Scheduler } from './scheduler.ts';
 import { createActionWriter, type SenderParts } from './sender.ts';
 import { TakeOver } from './take-over.ts';
-import { CandidateSourcesWatch, NamespacedReflectors } from './watches.ts';
+import { CandidateSourcesWatch, NamespacedReflectors, type WatchScope } from './watches.ts';
 
-export interface ElectionControllerParts extends Pick<SenderParts, 'clock' | 'mayWrite' | 'observe'> {
-  readonly client: KubernetesClient;
+export interface ElectionControllerParts extends WatchScope, Pick<SenderParts, 'mayWrite' | 'observe'> {
   readonly settings: ElectionSettings;
-  readonly namespaces: readonly string[];
   readonly workers: number;
   readonly isDryRun: boolean;
   /** Called after each watch's first list of Leases or candidates, and when a source turns out to be unavailable. */

@@ -118,12 +118,16 @@ export class CandidateSourcesWatch {
   }
 }
 
-/** Callbacks must not throw. */
-interface CandidateWatchParts {
+export interface WatchScope {
   readonly client: KubernetesClient;
   readonly clock: Clock;
-  readonly source: CandidateSource;
+  /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
+}
+
+/** Callbacks must not throw. */
+interface CandidateWatchParts extends WatchScope {
+  readonly source: CandidateSource;
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
   /** Called for each cached candidate after `stop()`, or when the server no longer serves the watched version. */
   readonly onHidden: (candidate: LeaseCandidate) => void;

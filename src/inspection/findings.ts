@@ -1,13 +1,12 @@
-import { unledSince } from '../controller/elections-survey.ts';
 import { isSeparateLock, lockRefusal } from '../controller/other-locks.ts';
 import { sourceOf } from '../coordination/candidate-sources.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import { REASONS, type Reason } from '../election/decision.ts';
 import { coordinatorLease, type MicroTime } from '../election/model.ts';
-import { candidatesIn, surveyElection, surveyTenure } from '../election/view.ts';
+import { candidatesIn, surveyElection } from '../election/view.ts';
 import { type ObservedElections, type ServerAhead, skewOf, TOLERATED_SKEW_MS } from './elections.ts';
 import { describeRight, type Evidence, type Right } from './evidence.ts';
-import { type LeaseStatus, statusOf } from './lease-status.ts';
+import { isOverdue, type LeaseStatus, statusOf } from './lease-status.ts';
 import {
   adviceOn,
   adviceOnTrouble,
@@ -321,27 +320,20 @@ export function checkCandidates({ elections, now }: ObservedAt): readonly Findin
   return [passed(`${counted(standings.length, 'candidate')}, none of them silent.`)];
 }
 
-/** The time after which a coordinator must have decided on a Lease with candidates and without a leader, in ms. */
-const OVERDUE_MS = 60_000;
-
 /** Reports Leases with a reason that shows a problem, and Leases on which no coordinator decides. */
 function checkLeases({ elections, now }: ObservedElections): readonly Finding[] {
   const overdue = new Set<LeaseStatus>();
   const statuses = elections.map((election) => {
     const status = statusOf(election, now);
-    const unledAt = unledSince(election.input, surveyTenure(election.input, now.monotonic));
-    const created = election.input.candidates.map(({ candidate }) => candidate.creationTimestamp ?? now.wall);
-    const hasWaited = created.some((at) => now.wall - at > OVERDUE_MS * 1000);
-    if (!status.isHeld && hasWaited && (unledAt ?? -Infinity) < now.monotonic - OVERDUE_MS)
-      overdue.add(status);
+    if (isOverdue(election, now)) overdue.add(status);
     return status;
   });
   // If the awaited answers would cause a conflict, report StrategyConflict instead of AwaitingAcks.
   const troubleOf = ({ reason, conflictingStrategies }: LeaseStatus): Reason =>
     reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
   const findings = [...Map.groupBy(statuses, troubleOf)].flatMap(([reason, all]): Finding[] => {
-    const known = adviceOnTrouble(reason);
     if (adviceOn(reason) === undefined) return [];
+    const known = adviceOnTrouble(reason);
     const those = known === undefined ? all.filter((status) => overdue.has(status)) : all;
     if (those.length === 0) return [];
     const advice =

@@ -1,3 +1,4 @@
+import { unledSince } from '../controller/elections-survey.ts';
 import { timeField } from '../coordination/raw-object.ts';
 import { sinceRenewalMs } from '../election/candidate-observation.ts';
 import { decideElection } from '../election/decide.ts';
@@ -18,6 +19,7 @@ import {
   type Standing,
   standingsIn,
   surveyElection,
+  surveyTenure,
   type View,
 } from '../election/view.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
@@ -59,6 +61,18 @@ export interface LeaseStatus {
 /** Returns the status of a Lease, using the controller's own decision function. */
 export function statusOf({ input, rawLease }: ObservedElection, now: Now): LeaseStatus {
   return describeStatus(decideElection(input, now), surveyElection(input, now), rawLease);
+}
+
+/** The time after which a coordinator must have decided on a Lease with candidates and without a leader, in ms. */
+const OVERDUE_MS = 60_000;
+
+/** True if there has been no leader for OVERDUE_MS, although one of the candidates has existed for that long. */
+export function isOverdue({ input }: ObservedElection, { wall, monotonic }: Now): boolean {
+  const tenure = surveyTenure(input, monotonic);
+  const unledAt = unledSince(input, tenure) ?? Number.NEGATIVE_INFINITY;
+  if (tenure.kind === 'held' || monotonic - unledAt <= OVERDUE_MS) return false;
+  const since = wall - BigInt(OVERDUE_MS) * 1000n;
+  return input.candidates.some(({ candidate }) => (candidate.creationTimestamp ?? wall) < since);
 }
 
 /** Returns the status of a Lease from a decision and a view that the caller already has. */

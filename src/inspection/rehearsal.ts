@@ -259,7 +259,7 @@ class Rehearsing {
     const { input, lease } = this.#election;
     const { reason, standings } = this.#decision;
     if (this.#answersDue.size > 0 || this.#runsOutAt() !== undefined) return false;
-    const hasHeldBack = standings.some(({ state }) => state === 'Withdrawn' || state === 'Lapsed');
+    const hasHeldBack = standingsIn(standings, 'Withdrawn', 'Lapsed').length > 0;
     const isFinal =
       surveyTenure(input, this.#at).kind === 'held'
         ? reason === 'LeaderOptimal' && !isGrantUnrenewed(input.memory, lease) && !hasHeldBack
