@@ -151,6 +151,17 @@ describe('the output', () => {
 });
 
 describe('status', () => {
+  const candidate = { leaseName: 'x', binaryVersion: '1.0.0', emulationVersion: '1.0.0' };
+
+  /** Starts `status --watch` on an empty site. */
+  async function startWatching() {
+    const watched = await startLookingSite();
+    onTestFinished(() => watched.stop());
+    const host = makeLookingHost();
+    const watching = { ...lookingSettings(watched.kubeconfig), allNamespaces: true, watch: true };
+    return { watched, host, ended: showStatus(watching, host) };
+  }
+
   test('uses the namespace of the context, and mentions the other namespaces', async () => {
     const { code, out, err } = await look(status({ allNamespaces: false, namespace: 'kube-public' }));
     expect({ code, out }).toEqual({ code: 0, out: '' });
@@ -158,12 +169,7 @@ describe('status', () => {
   });
 
   test('shows only changed Leases again, with --watch', async () => {
-    const watched = await startLookingSite();
-    onTestFinished(() => watched.stop());
-    const host = makeLookingHost();
-    const watching = { ...lookingSettings(watched.kubeconfig), allNamespaces: true, watch: true };
-    const ended = showStatus(watching, host);
-    const candidate = { leaseName: 'x', binaryVersion: '1.0.0', emulationVersion: '1.0.0' };
+    const { watched, host, ended } = await startWatching();
     await watched.putCandidate('default', 'x-1', candidate);
     await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Idle/), 5000);
     await watched.putCandidate('default', 'x-2', candidate);
@@ -174,12 +180,7 @@ describe('status', () => {
   });
 
   test('shows with --watch that a candidate does not answer a ping that was sent later', async () => {
-    const watched = await startLookingSite();
-    onTestFinished(() => watched.stop());
-    const host = makeLookingHost();
-    const watching = { ...lookingSettings(watched.kubeconfig), allNamespaces: true, watch: true };
-    const ended = showStatus(watching, host);
-    const candidate = { leaseName: 'x', binaryVersion: '1.0.0', emulationVersion: '1.0.0' };
+    const { watched, host, ended } = await startWatching();
     await watched.putCandidate('default', 'x-1', { ...candidate, renewTime: timeAt(-60) });
     await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Idle/), 5000);
     await watched.ping('default', 'x-1', timeAt(-10));

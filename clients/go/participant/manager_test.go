@@ -371,15 +371,19 @@ func TestLeaseEmptiedByAVandal(t *testing.T) {
 	l.check(t, 2)
 }
 
+// slower makes the work of a manager end only some time after it is told to stop, and later than the manager waits for it.
+func slower(slow, timeout time.Duration) func(*operator, *participant.Options, *ctrl.Options) {
+	return func(o *operator, options *participant.Options, managed *ctrl.Options) {
+		o.slow = slow
+		options.GracefulShutdownTimeout = &timeout
+		managed.GracefulShutdownTimeout = &timeout
+	}
+}
+
 func TestSlowRunnableDoesNotReleaseEarly(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
-	timeout := 500 * time.Millisecond
-	a := start(t, l, "a", func(o *operator, options *participant.Options, managed *ctrl.Options) {
-		o.slow = 2200 * time.Millisecond
-		options.GracefulShutdownTimeout = &timeout
-		managed.GracefulShutdownTimeout = &timeout
-	})
+	a := start(t, l, "a", slower(2200*time.Millisecond, 500*time.Millisecond))
 	l.untilLed(t, "a")
 	start(t, l, "b")
 	a.stop()
@@ -397,12 +401,7 @@ func TestSlowRunnableDoesNotReleaseEarly(t *testing.T) {
 func TestSlowRunnableDoesNotReleaseEarlyAfterAFailure(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
-	timeout := 1500 * time.Millisecond
-	a := start(t, l, "a", func(o *operator, options *participant.Options, managed *ctrl.Options) {
-		o.slow = 3 * time.Second
-		options.GracefulShutdownTimeout = &timeout
-		managed.GracefulShutdownTimeout = &timeout
-	})
+	a := start(t, l, "a", slower(3*time.Second, 1500*time.Millisecond))
 	l.untilLed(t, "a")
 	b := start(t, l, "b")
 	b.untilCandidate(t)
