@@ -3,6 +3,7 @@ package participant_test
 import (
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -34,6 +35,11 @@ type deployment struct {
 
 	mu       sync.Mutex
 	restarts int
+
+	// What lines() has read of the ledger, and its size in bytes. The ledger grows by 200 lines a second: read whole each time, it
+	// takes longer to parse than its last line is fresh.
+	read     []line
+	readSize int64
 }
 
 // line is what a leader writes into the ledger.
@@ -54,11 +60,15 @@ func deploy(t *testing.T, cluster *testcluster.Cluster) *deployment {
 }
 
 func (d *deployment) lines() []line {
-	content, err := os.ReadFile(d.ledger)
+	file, err := os.Open(d.ledger)
 	if err != nil {
 		return nil
 	}
-	var lines []line
+	defer file.Close()
+	content, err := io.ReadAll(io.NewSectionReader(file, d.readSize, math.MaxInt64-d.readSize))
+	if err != nil {
+		d.t.Errorf("cannot read the ledger: %v", err)
+	}
 	for text := range strings.Lines(string(content)) {
 		// A write may become visible in two parts.
 		if !strings.HasSuffix(text, "\n") {
@@ -68,9 +78,10 @@ func (d *deployment) lines() []line {
 		if _, err := fmt.Sscan(text, &l.token, &l.name, &l.pid, &l.at); err != nil {
 			d.t.Errorf("the ledger has the line %q: %v", text, err)
 		}
-		lines = append(lines, l)
+		d.read = append(d.read, l)
+		d.readSize += int64(len(text))
 	}
-	return lines
+	return d.read
 }
 
 // terms returns the first line of each term.
@@ -336,11 +347,12 @@ func TestMigrationFromAnOrdinaryManagerAndBack(t *testing.T) {
 		// With the feature gate, the former leader leads on. Without it, the coordinator fences the leader after 10 s, and grants the
 		// Lease to c when the fence has expired.
 		time.Sleep(16 * time.Second)
-		fences := 0
+		fences, leader := 0, former[0]
 		if d.cluster == participant.Clusters()["custom"] {
-			fences = 1
+			fences, leader = 1, c
 		}
-		if terms := d.terms(); len(terms) != 1+fences || d.restarted() != fences || d.leader() == "" {
+		d.untilLedBy(leader.name)
+		if terms := d.terms(); len(terms) != 1+fences || d.restarted() != fences {
 			t.Errorf("copies of both kinds: %d restarts, and the terms are %v", d.restarted(), terms)
 		}
 		former[0].stop(syscall.SIGTERM)
