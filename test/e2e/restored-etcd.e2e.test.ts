@@ -6,7 +6,9 @@ import { type Coordinator, installRole, startCoordinator, untilActive } from './
 const LOST_WRITES = 500;
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
-test('a running coordinator elects at once after etcd was restored from a backup (rule 8)', async () => {
+test('a running coordinator elects at once after etcd was restored from a backup (rule 8)', {
+  timeout: 300_000,
+}, async () => {
   const plane = await startControlPlane();
   onTestFinished(() => plane.stop());
   const coordinator = await startCoordinator(await installRole(plane));

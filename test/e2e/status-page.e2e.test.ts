@@ -132,7 +132,7 @@ describe('the page of a real coordinator', () => {
     await see(page, 'No Lease matches.');
     await search.fill('');
     await page.getByRole('radio', { name: 'Conflict' }).click();
-    await expect.poll(() => page.locator('.body [role=row]').count()).toBe(1);
+    await expect.poll(() => page.locator('.body [role=row]').count(), SOON).toBe(1);
     await page.getByRole('radio', { name: 'All' }).click();
     expect(await page.locator('.body [role=row]').first().getAttribute('data-tone')).toBe('warn');
     expect(complaints).toEqual([]);
