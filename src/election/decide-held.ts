@@ -9,14 +9,13 @@ import {
 } from './actions.ts';
 import { askAhead, contendersAmong, contendersToPing, nextWaveAt } from './ask.ts';
 import { reservationFor } from './beliefs.ts';
-import { ackDueAt, isUnanswered, liveUntil } from './candidate-observation.ts';
+import { ackDueAt, isUnanswered } from './candidate-observation.ts';
 import type { LeaseChange, Reason } from './decision.ts';
 import { blockingBeliefs, expiryOf, isGrantUnrenewed, takeUpMs } from './lease-memory.ts';
 import { FENCE, type Instant } from './model.ts';
 import { decideOutcome, type Leader } from './outcome.ts';
 import {
   ackDeadline,
-  answersDueAt,
   candidateChanges,
   conflictParties,
   decideIgnoredWrites,
@@ -151,7 +150,7 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   const retryAt = lastAt + backoffDelayMs(count, PREEMPTION_BACKOFF);
   if (view.at >= retryAt || outlook.kind !== 'leader' || outlook.leader.name === view.tenure.holder)
     return undefined;
-  return { reason: 'PreemptionBackoff', recheckAt: [retryAt, reinstatementTime(view)] };
+  return { reason: 'PreemptionBackoff', recheckAt: [retryAt, ...candidateChanges(view)] };
 }
 
 /** Pings candidates that may be better than the holder or may change the strategy. If there are none, decides. */
@@ -218,12 +217,7 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
     ...verdict,
     reason: verdict.reason === 'LeaderOptimal' ? 'HolderLate' : verdict.reason,
     actions: [...(verdict.actions ?? []), ...askAhead(view, expiresAt)],
-    recheckAt: [
-      ...(verdict.recheckAt ?? []),
-      ...[expiresAt, nextWaveAt(view)],
-      // Live candidates may have a pending ping, too: the holder, and candidates that renewed just before their ping.
-      ...answersDueAt(view, standingsIn(view.standings, 'Live', 'Awaiting')),
-    ],
+    recheckAt: [...(verdict.recheckAt ?? []), ...[expiresAt, nextWaveAt(view), ackDeadline(view)]],
     isAsking: true,
   };
 }
@@ -308,10 +302,8 @@ function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const askAt = giveUpAt - ASK_AHEAD_MS;
   const grantee = view.standings.find(({ isHolder }) => isHolder);
   const ping = grantee?.observation.ping;
-  // Without an answer, the holder counts as silent from this moment on.
-  const silentAt = ping && ackDueAt(ping, input.settings);
-  const staleAt = grantee && liveUntil(grantee.observation, input.memory.decidedAt, input.settings);
-  if (at < askAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), askAt, silentAt, staleAt] };
+  const recheckAt = [...(verdict.recheckAt ?? []), ...candidateChanges(view)];
+  if (at < askAt) return { ...verdict, recheckAt: [...recheckAt, askAt] };
   const isAsked = ping !== undefined && ping.sentAt >= giveUpAt;
   const isDue = grantee && !grantee.isAlive && at >= giveUpAt && !isAsked;
   const asked = pingEach(view, isDue ? [grantee] : [], 'expiry');
@@ -319,11 +311,7 @@ function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   return {
     ...verdict,
     actions: [...(verdict.actions ?? []), ...asked, ...others],
-    recheckAt: [
-      ...(verdict.recheckAt ?? []),
-      ...[giveUpAt, silentAt, staleAt],
-      ...[ackDeadline(view), nextWaveAt(view), livenessExpiry(view)],
-    ],
+    recheckAt: [...recheckAt, giveUpAt, nextWaveAt(view)],
     isAsking: true,
   };
 }

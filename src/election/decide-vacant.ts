@@ -12,7 +12,7 @@ import type { Reason } from './decision.ts';
 import type { Instant } from './model.ts';
 import { decideOutcome, type Leader, type Outcome } from './outcome.ts';
 import {
-  answersDueAt,
+  ackDeadline,
   candidateChanges,
   conflictParties,
   decideIgnoredWrites,
@@ -165,7 +165,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
     recheckAt: [
       nextRoundAt(view),
       // Decide again when a ping to a live party times out: the party may have crashed since its last renewal.
-      ...answersDueAt(view, standingsIn(view.standings, 'Live')),
+      ackDeadline(view),
       reinstatementTime(view),
     ],
     conflict,
@@ -199,7 +199,7 @@ function decideLastResort(view: VacantView): Verdict {
     return {
       reason: 'AwaitingAcks',
       actions: pingEach(view, contendersToPing(view, first), 'election'),
-      recheckAt: [...answersDueAt(view, first), nextWaveAt(view), reinstatementTime(view)],
+      recheckAt: [ackDeadline(view), nextWaveAt(view), reinstatementTime(view)],
       isAsking: true,
     };
   for (const some of [best, alive]) {

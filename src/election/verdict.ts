@@ -22,28 +22,23 @@ export function isPingPending(view: View, { observation: { ping } }: Standing): 
   return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }
 
-/** Returns the deadline of each ping to `standings` that has no answer yet. The deadline may have passed. */
-export function answersDueAt(view: View, standings: readonly Standing[]): readonly Instant[] {
-  return standings.flatMap(({ observation: { ping } }) =>
-    ping && ping.ackedAt === undefined ? ackDueAt(ping, view.input.settings) : [],
-  );
-}
-
-/** Returns the earliest deadline for the answer of an `Awaiting` candidate; Infinity if there is no such deadline. */
+/** Returns the earliest deadline for the answer to a pending ping; Infinity if no ping is pending. */
 export function ackDeadline(view: View): Instant {
   let first = Number.POSITIVE_INFINITY;
-  for (const { state, observation } of view.standings) {
-    const { ping } = observation;
-    if (state === 'Awaiting' && ping) first = Math.min(first, ackDueAt(ping, view.input.settings));
+  for (const standing of view.standings) {
+    const { ping } = standing.observation;
+    if (ping && isPingPending(view, standing)) first = Math.min(first, ackDueAt(ping, view.input.settings));
   }
   return first;
 }
 
-/** Returns when the next candidate stops counting as alive; Infinity if none is alive. Ignores a valid holder. */
-export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant {
+/** Returns when the next candidate stops counting as alive; Infinity if none is alive. Ignores a holder that may lead. */
+export function livenessExpiry({ standings, tenure, input: { memory, settings } }: View): Instant {
+  const mayHolderLead = tenure.kind === 'held' && !tenure.isProvisional;
   let first = Number.POSITIVE_INFINITY;
   for (const { isAlive, isHolder, observation } of standings) {
-    if (isAlive && !isHolder) first = Math.min(first, liveUntil(observation, memory.decidedAt, settings));
+    if (isAlive && !(isHolder && mayHolderLead))
+      first = Math.min(first, liveUntil(observation, memory.decidedAt, settings));
   }
   return first;
 }

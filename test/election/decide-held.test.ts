@@ -609,6 +609,15 @@ describe('a preemption that fails (rule 7)', () => {
     });
     expect(decideElection(input.build(), makeNow(5000)).reason).toBe('AwaitingAcks');
   });
+
+  test('is followed by a decision as soon as a candidate may be silent, because the strategy may then be another', () => {
+    const input = makeInput()
+      .sees(makeLease('holder'), 0)
+      .remembers({ failedPreemptions: { count: 1, lastAt: 0 } })
+      .candidates(holder, better().seenAt(0).pingedAt(500));
+    const { reason, requeue } = decideElection(input.build(), makeNow(1000));
+    expect([reason, requeue]).toEqual(['PreemptionBackoff', { kind: 'at', time: 5500 }]);
+  });
 });
 
 describe('a holder or server that drops our fields (rule 7)', () => {

@@ -12,6 +12,7 @@ import {
   makeLease,
   makeNow,
   makeUnrenewedGrant,
+  OLDEST,
   wallAt,
 } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
@@ -148,6 +149,38 @@ describe('a grant that its holder has not renewed yet (rule 12)', () => {
     expect(describeActions(actions)).toBe('ping first (expiry)');
     expect(requeue).toEqual({ kind: 'at', time: 6000 });
     expect(decideElection(input.build(), makeNow(6000)).reason).toBe('GrantRevised');
+  });
+
+  const alien = makeCandidate('alien').versions('1.40.0').wants('example.com/x').seenAt(-60_000);
+  test.each([
+    {
+      name: 'a candidate that asks for a third-party strategy is not fresh any more, during a backoff',
+      // Answered at -6 s: fresh until 4 s.
+      candidates: [makeCandidate('a').seenAt(0), alien.pingedAt(-6500).renewedAt(-6000)],
+      better: makeCandidate('better').emulating('1.30.0').seenAt(0).renewedAt(0),
+      memory: { ignoredWrites: { count: 1, lastAt: 0 } },
+      strategy: OLDEST,
+      want: ['WritesIgnored', 4000, 'GrantRevised'],
+    },
+    {
+      name: 'its holder may be silent, under a third-party strategy',
+      candidates: [makeCandidate('a').wants('example.com/x').seenAt(-60_000).pingedAt(-1000)],
+      memory: {},
+      strategy: 'example.com/x',
+      want: ['ThirdPartyStrategy', 4000, 'NoLiveCandidates'],
+    },
+  ])('is decided again when $name', ({ candidates, better, memory, strategy, want }) => {
+    const input = makeInput()
+      .remembers({ unrenewedGrant: makeUnrenewedGrant('a') })
+      .sees(makeLease('a').strategy(strategy), 0)
+      .remembers(memory)
+      .candidates(...candidates, ...(better ? [better] : []))
+      .build();
+    const decision = decideElection(input, makeNow(1));
+    expect(decision.actions).toEqual([]);
+    const [reason, time = 0, next] = want;
+    expect(decision).toMatchObject({ reason, requeue: { kind: 'at', time } });
+    expect(decideElection(input, makeNow(Number(time))).reason).toBe(next);
   });
 
   test.each([

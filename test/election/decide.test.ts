@@ -295,7 +295,7 @@ describe('any decision', () => {
 
   test('stays the same until the time in it (rule 9)', () => {
     fc.assert(
-      fc.property(situation, fc.double({ min: 0, max: 1, noNaN: true }), (input, fraction) => {
+      fc.property(situation, fc.double({ min: 0, max: 2, noNaN: true }), (input, fraction) => {
         const first = decideElection(input, makeNow(0));
         const sent = withPingsSent(input, first, 0);
         fc.pre(!first.actions.some((action) => action.kind !== 'PingCandidate'));
@@ -317,7 +317,8 @@ describe('any decision', () => {
         fc.pre(settled.conflict === undefined);
         const until = settled.requeue.kind === 'at' ? settled.requeue.time : 4 * 3_600_000;
         // Whole milliseconds: a sum of fractions may round to a later time.
-        const at = Math.floor(until * fraction);
+        // Half of the runs try the last millisecond: a time that the decision forgot is usually close to a known time.
+        const at = fraction > 1 ? Math.ceil(until) - 1 : Math.floor(until * fraction);
         fc.pre(at < until);
         const between = decideElection(known, makeNow(at));
         expect([at, describeActions(between.actions)]).toEqual([at, '']);

@@ -343,12 +343,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   mutant(
     'no-look-at-expiry',
     'does not decide when a Lease expires',
-    ['election/decide-held.ts', '...[expiresAt, nextWaveAt(view)],', ''],
-    [
-      'election/decide-held.ts',
-      "...answersDueAt(view, standingsIn(view.standings, 'Live', 'Awaiting')),",
-      '',
-    ],
+    ['election/decide-held.ts', '...[expiresAt, nextWaveAt(view), ackDeadline(view)]', ''],
     [
       'election/decide-held.ts',
       'if (view.at < lateAt) return { ...verdict, lateAt };',
