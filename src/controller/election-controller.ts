@@ -2,6 +2,7 @@ import { decodeLease } from '../coordination/lease.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
+import { LONGEST_GAP_MS } from '../election/former-holders.ts';
 import {
   type ElectionSettings,
   earliest,
@@ -66,9 +67,12 @@ export class ElectionController {
       isInOneWatch: (key) =>
         this.#leases.all.length === 1 && this.#leases.knows(splitLeaseKey(key).namespace),
       onEnd: (mayHaveMissed) => {
-        if (mayHaveMissed)
+        if (mayHaveMissed) {
+          // The watch may still show changes from before the take-over.
+          this.#tookOverAt = clock.now() + LONGEST_GAP_MS;
           for (const namespace of this.#known)
             this.#records.seeBeginning('takeOver', this.#records.contestedLeases(namespace), this.#now());
+        }
         this.#enqueueAll();
       },
     });

@@ -18,7 +18,7 @@ import type {
   LeaseCandidate,
   Now,
 } from '../election/model.ts';
-import { observeAbandoned, observeLease } from '../election/observe-lease.ts';
+import { observeAbandoned, observeLease, observeUnseen } from '../election/observe-lease.ts';
 import { versionOf } from '../election/strategies.ts';
 import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/view.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
@@ -94,6 +94,12 @@ export class ElectionRecords {
       this.updateMemory(key, (memory) => observeWatchEnd(memory, now));
       this.#forgetIfGone(key, now);
     }
+  }
+
+  /** Records that the Lease exists or existed, although no watch has shown it (rule 8). */
+  seeUnseen(key: LeaseKey, now: Now): void {
+    this.updateMemory(key, (memory) => observeUnseen(memory, now));
+    this.#forgetIfGone(key, now);
   }
 
   /** Stores a new or changed candidate. `isNew`: the candidate appeared after the first list. */

@@ -2,7 +2,6 @@ import type { LeaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
 import { type Action, type Decision, isLeaseWrite, type Reason } from '../election/decision.ts';
 import { earliest, type LeaseCandidate } from '../election/model.ts';
-import { observeUnseen } from '../election/observe-lease.ts';
 import { type ElectionInput, surveyTenure } from '../election/view.ts';
 import { backoffDelayMs } from '../support/backoff.ts';
 import type { Instant } from '../support/clock.ts';
@@ -144,6 +143,8 @@ export class Scheduler {
   forgetIfGone(key: LeaseKey): boolean {
     const { records, observe } = this.#parts;
     if (records.lease(key) || records.hasCandidates(key)) return false;
+    // After a conflict, another client's Lease may exist that the watch has not shown.
+    if (this.#gate.hasFailed(key, LEASE)) this.#endWait(key, LEASE);
     this.#gate.forget(key);
     this.#due.delete(key);
     const entry = this.#entries.get(key);
@@ -286,8 +287,7 @@ export class Scheduler {
     const { records, relist, clock } = this.#parts;
     relist(object.kind);
     if (object.kind === 'candidate' || records.lease(key)) return;
-    const now = { monotonic: clock.now(), wall: clock.wallTime() };
-    records.updateMemory(key, (memory) => observeUnseen(memory, now));
+    records.seeUnseen(key, { monotonic: clock.now(), wall: clock.wallTime() });
   }
 
   /** Sends the actions in order. If no slot is free, the rest waits. After a write to the Lease, drops the rest. */

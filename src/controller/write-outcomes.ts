@@ -162,6 +162,10 @@ export class WriteGate {
     this.#set(key, object, { failures, retryAt });
   }
 
+  hasFailed(key: LeaseKey, object: WrittenObject): boolean {
+    return this.#of(key, object).failures > 0;
+  }
+
   forgetObject(key: LeaseKey, object: WrittenObject): void {
     this.#set(key, object, OPEN);
   }

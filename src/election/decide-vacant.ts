@@ -45,13 +45,14 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
  * former holder that may lead the longest answers a ping, it can get the Lease back (rule 8).
  */
 function decideReserved(view: VacantView): Verdict | undefined {
-  const { outlook, standings, tenure, input } = view;
+  const { outcome, outlook, standings, tenure, input } = view;
   const { reservation } = tenure;
   if (!reservation) return undefined;
   const { holder, from, until, othersUntil } = reservation;
   const reason = awaiting(view);
   // Do not write the strategy before the reservation ends: the third-party controller may grant the Lease at once.
-  if (outlook.kind === 'thirdParty') return { reason, recheckAt: [until, ...candidateChanges(view)] };
+  if (outlook.kind === 'thirdParty' || outcome.kind === 'thirdParty')
+    return { reason, recheckAt: [until, ...candidateChanges(view)] };
   if (outlook.kind !== 'leader') return undefined;
 
   const former = standings.find(({ candidate, state }) => candidate.name === holder && state !== 'Deleting');

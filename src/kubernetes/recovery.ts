@@ -27,8 +27,8 @@ export function decideRecovery(error: unknown): Recovery {
   }
   if (!(error instanceof ConnectionError)) return 'relist';
   if (error.code === SET_BACK) return 'forgotten';
-  // An invalid answer may hide an event. After other connection errors, the resourceVersion is still valid.
-  return error.code === 'MALFORMED_ANSWER' ? 'relist' : 'resume';
+  // An invalid answer may hide an event. Before ETIMEDOUT, the connection was silent for long, so missed events are old.
+  return error.code === 'MALFORMED_ANSWER' || error.code === 'ETIMEDOUT' ? 'relist' : 'resume';
 }
 
 /**

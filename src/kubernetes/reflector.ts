@@ -71,10 +71,10 @@ const MAX_REFUSALS = 5;
 /** {@link Reflector.relist} does nothing for this time in ms after the start of a list: lists are expensive. */
 const RELIST_INTERVAL_MS = 60_000;
 /**
- * After a failed attempt to watch, the reflector lists again if the last watch ended at least this long ago, in ms, and
- * no list has begun since. In the meantime, a restore from a backup may have set the server's resourceVersion back, and
- * new writes may have raised it past the resourceVersion of the last watch. A watch that continues from the old
- * resourceVersion would miss some of these writes.
+ * The reflector lists instead of watching if the last watch ended at least this long ago, in ms, and no list has begun
+ * since. In the meantime, a restore from a backup may have set the server's resourceVersion back, and new writes may have
+ * raised it past the resourceVersion of the last watch. A watch that continues from the old resourceVersion would miss
+ * some of these writes. Also, it would show old releases as if they were new (rule 8), as after a stalled watch.
  */
 const UNWATCHED_MS = 10_000;
 /**
@@ -161,6 +161,10 @@ export class Reflector<T> {
   /** Lists again: the store may be wrong. Does nothing if a list runs, is due, or began within {@link RELIST_INTERVAL_MS}. */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
+    this.#listNext();
+  }
+
+  #listNext(): void {
     this.#place = undefined;
     this.#watchEnd?.abort();
   }
@@ -268,6 +272,7 @@ export class Reflector<T> {
         signal: AbortSignal.any([signal, this.#watchEnd.signal]),
         onOpen: () => {
           openedAt = clock.now();
+          if (this.#isUnwatchedTooLong(place)) this.#listNext();
           this.#unwatchedSince = undefined;
           this.#answered();
           this.#backoff.succeeded();
@@ -284,6 +289,7 @@ export class Reflector<T> {
       this.#isSilent ||= how === 'stalled';
       if (openedAt !== undefined) this.#observe({ type: 'watchEnded', how });
     }
+    if (how === 'stalled') this.#place = undefined;
     const isShort = openedAt !== undefined && clock.now() - openedAt < SHORT_WATCH_MS;
     if (how === 'closed' && isShort && place.resourceVersion === resourceVersion) {
       const problem = 'the watch was closed as soon as it was opened';

@@ -71,6 +71,35 @@ describe('the controller forgets a Lease that is deleted with its candidates', (
     expect(world.controller.kept).toEqual(NOTHING);
   });
 
+  test('while its creation is refused because it exists, except that an unseen holder may lead', async () => {
+    const world = await new ControllerWorld().start();
+    let isCreated = false;
+    world.fate = (request) => {
+      if (!isLeaseWrite(request) || isCreated) return {};
+      isCreated = true;
+      world.watchDelayMs = 60_000;
+      world.create('leases', makeLeaseObject('another', 0));
+      world.watchDelayMs = 0;
+      return {};
+    };
+    world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
+    await world.clock.advance(0);
+    expect(world.ourWriteLines).toEqual(['POST leases default/scheduler 409']);
+    world.remove('leasecandidates', 'default/a');
+    await world.clock.advance(0);
+    // The Lease is deleted unseen: no watch shows it, and the next list does not contain it.
+    world.remove('leases', 'default/scheduler');
+    world.api.forgetHistory();
+    world.connection.breakWatches();
+    await world.clock.advance(2000);
+    world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000 }));
+    await world.clock.advance(1000);
+    expect(world.decisions.at(-1)).toBe('default/scheduler AwaitingFormerHolder');
+    world.remove('leasecandidates', 'default/b');
+    await flush(world);
+    expect(world.controller.kept).toEqual(NOTHING);
+  });
+
   test('while it waited for a free slot, and the lock was lost', async () => {
     const world = await new ControllerWorld({ workers: 1 }).start();
     world.fate = (request) => (isPing(request) ? { answerMs: 3000 } : {});

@@ -101,6 +101,30 @@ describe('a coordinator that takes over from another one (rule 8)', () => {
     },
   );
 
+  test('does not return a deleted Lease to its holder at once after a late watch: a list may hide a grant to another', async () => {
+    const world = await makeStandby();
+    world.create('leases', makeLeaseObject('a', world.clock.now()));
+    await world.clock.advance(1000);
+    world.watchDelayMs = 3000;
+    world.renewLease('default/scheduler');
+    await world.clock.advance(20);
+    // Meanwhile, the former coordinator may have granted the Lease to another candidate.
+    world.remove('leases', 'default/scheduler');
+    const own = takeLock(world);
+    world.mayWrite = true;
+    world.controller.takeOver(own);
+    // The watch shows the renewal of `a` after the take-over, and a list shows the deletion.
+    await world.clock.advance(2990);
+    world.watchDelayMs = 0;
+    world.api.forgetHistory();
+    world.connection.breakWatches();
+    await world.clock.advance(500);
+    world.renew('default/a');
+    await world.clock.advance(5000);
+    expect(world.decisions.at(-1)).toBe('default/scheduler AwaitingFormerHolder');
+    expect(holderOf(world)).toBeUndefined();
+  });
+
   test.each<{ name: string; isThere: boolean; leadsAfterMs: number }>([
     {
       name: 'after one duration if a coordinator existed before',

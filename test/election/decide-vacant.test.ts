@@ -724,6 +724,18 @@ test('a Lease that is reserved for its last holder is decided again when a third
   expect(decideElection(idleOnly.build(), makeNow(1000)).requeue).toEqual({ kind: 'at', time: 10_000 });
 });
 
+test('a reserved Lease does not get a third-party strategy, although only its last holder, which is late, asks for another', () => {
+  const input = makeInput()
+    .sees(makeLease('x'), 0)
+    .sees(makeLease(''), 500)
+    .candidates(
+      makeCandidate('x').versions('1.40.0').wants(OLDEST).seenAt(0),
+      alien.pingedAt(-100).renewedAt(-50),
+    );
+  const decision = decideElection(input.build(), makeNow(1000));
+  expect(decision).toMatchObject({ reason: 'AwaitingFormerHolder', actions: [] });
+});
+
 describe('a Lease that is reserved for its former holder (rule 8)', () => {
   // `x` may lead until 16 s.
   const deleted = makeInput().sees(makeLease('x').lasting(15), 0).sees(undefined, 1000);

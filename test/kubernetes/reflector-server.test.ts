@@ -104,7 +104,7 @@ describe('a reflector on a real connection', () => {
     await Promise.all(requests);
   });
 
-  test('leaves a stalled connection and opens another', async () => {
+  test('leaves a stalled connection, lists, and opens another', async () => {
     recorded.reflector.start();
     const first = await watching(1);
     const closed = new Promise((resolve) => first.response.on('close', resolve));
@@ -112,7 +112,7 @@ describe('a reflector on a real connection', () => {
     await recorded.clock.advance(90_000);
     await closed;
     await watching(2);
-    expect(lists).toBe(1);
+    expect(lists).toBe(2);
     expect(recorded.errors).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
-import type { Clock } from '../../src/support/clock.ts';
+import { type Clock, sleep } from '../../src/support/clock.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
 import { makeReflector, nameState } from './make-reflector.ts';
 import { makeList, makeObject, ScriptedClient } from './scripted-client.ts';
@@ -298,7 +298,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('aborts a silent watch after 90 s, counting bookmarks as activity, and resumes', async () => {
+  test('aborts a silent watch after 90 s, counting bookmarks as activity, and lists: a missed change may be old', async () => {
     const client = new ScriptedClient();
     const { reflector, clock, errors, observations } = makeReflector(client);
     reflector.start();
@@ -308,8 +308,7 @@ describe('watching', () => {
     expect([client.watches.length, reflector.lastActivity]).toEqual([1, 60_000]);
     await clock.advance(1);
     expect(client.watches.map(({ ended }) => ended)).toEqual([true, false]);
-    expect(client.watch.resourceVersion).toBe('8');
-    expect(client.requests).toHaveLength(1);
+    expect(client.requests).toHaveLength(2);
     expect(errors).toEqual([]);
     expect(observations).toContainEqual({ type: 'watchEnded', how: 'stalled' });
     await reflector.stop();
@@ -372,7 +371,6 @@ describe('watching', () => {
         client.watch.fail(new ConnectionError('reset', { code: 'ECONNRESET' })),
     },
     { how: 'was ended by the server', end: (client: ScriptedClient) => client.watch.end() },
-    { how: 'fell silent', end: () => {} },
   ])('before it resumes after a watch that $how', ({ end }) => {
     async function watchEnded(now: string) {
       const client = new ScriptedClient();
@@ -383,7 +381,7 @@ describe('watching', () => {
       client.onRequest = () => makeList([makeObject('b', now)], now);
       client.onLook = () => makeList([], now);
       end(client);
-      await made.clock.advance(100_000);
+      await made.clock.advance(20_000);
       return { client, ...made };
     }
 
@@ -434,6 +432,40 @@ describe('watching', () => {
       await reflector.stop();
     },
   );
+
+  test.each([
+    { openMs: 9999, lists: 1, want: ['added default/b@301'] },
+    { openMs: 10_001, lists: 2, want: [] },
+  ])(
+    'after a watch that opened $openMs ms after the end of the last one, it has listed $lists times: its changes may be old',
+    async ({ openMs, lists, want }) => {
+      const client = new ScriptedClient();
+      client.onRequest = () => makeList([], '300');
+      const { reflector, clock, events } = makeReflector(client);
+      reflector.start();
+      await clock.advance(5000);
+      client.onWatch = ({ signal }) => sleep(clock, openMs, signal);
+      client.watch.end();
+      await clock.advance(openMs);
+      const [, late] = client.watches;
+      late?.event('ADDED', makeObject('b', '301'));
+      await settle();
+      expect(client.requests).toHaveLength(lists);
+      expect(events).toEqual(want);
+      await reflector.stop();
+    },
+  );
+
+  test('lists after a watch whose connection was silent until it timed out: a missed change may be old', async () => {
+    const client = new ScriptedClient();
+    const { reflector, clock } = makeReflector(client);
+    reflector.start();
+    await clock.advance(60_000);
+    client.watch.fail(new ConnectionError('read ETIMEDOUT', { code: 'ETIMEDOUT' }));
+    await clock.advance(1000);
+    expect(client.requests).toHaveLength(2);
+    await reflector.stop();
+  });
 
   test('does not read the server’s revision before the watch that follows a list', async () => {
     const client = new ScriptedClient();

@@ -77,8 +77,8 @@ export class ScriptedClient implements KubernetesClient {
   onRequest: (request: ApiRequest) => JsonObject | Promise<JsonObject> = () => makeList([], '1');
   /** Answers a request for the server's current revision before a watch resumes. Default: unknown. */
   onLook: (request: ApiRequest) => JsonObject | Promise<JsonObject> = () => ({});
-  /** Throws to refuse a watch. */
-  onWatch: (request: ApiRequest) => void = () => {};
+  /** Throws to refuse a watch. Returns a promise to delay it. */
+  onWatch: (request: ApiRequest) => void | Promise<void> = () => {};
 
   async request(request: ApiRequest): Promise<JsonObject> {
     if (isLook(request)) return await this.onLook(request);
@@ -87,9 +87,10 @@ export class ScriptedClient implements KubernetesClient {
   }
 
   async stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>> {
-    this.onWatch(request);
+    const opening = this.onWatch(request);
     const watch = new ScriptedWatch(request);
     this.watches.push(watch);
+    if (opening instanceof Promise) await opening;
     return watch;
   }
 
