@@ -1,12 +1,4 @@
-import {
-  type Belief,
-  beliefOf,
-  leadsUntil,
-  matterUntil,
-  UNKNOWN_HOLDER,
-  withBelief,
-  withMore,
-} from './beliefs.ts';
+import { type Belief, beliefOf, leadsUntil, UNKNOWN_HOLDER, withBelief, withMore } from './beliefs.ts';
 import type { Grant, LeaseMemory, SupposedGrant } from './lease-memory.ts';
 import { FENCE, type Instant, type Lease, type Now } from './model.ts';
 import type { ElectionInput } from './view.ts';
@@ -82,14 +74,13 @@ export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: 
 
 /**
  * Assumes an unknown holder for a Lease that this process did not know (rule 8). Exceptions: a Lease that a coordinator
- * of this project has just granted, a Lease without renewTime, and a Lease with a release that is not doubted.
+ * of this project has just granted, a Lease without renewTime, and a Lease that a participant has released.
  */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
   const isOurs = grantOnItsWay !== undefined && grantOnItsWay.holder === lease.holderIdentity;
   if (unrenewedGrant || isOurs || lease.isUnrenewedGrant || lease.renewTime === undefined) return memory;
-  const isReleased = !lease.holderIdentity && hasReleaseDuration(lease);
-  if (isReleased && at - LONGEST_GAP_MS >= matterUntil(memory.beliefs)) return memory;
+  if (lease.isReleasedByParticipant) return memory;
   return withUnknown(memory, at, at, (lease.leaseDurationSeconds ?? 0) * 1000);
 }
 

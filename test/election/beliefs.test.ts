@@ -155,7 +155,12 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
   test.each<{ name: string; lease: ReturnType<typeof makeLease>; want: number | undefined }>([
     { name: 'with another holder', lease: renewedBy('b', 15_500), want: 31_000 },
     { name: 'emptied', lease: makeLease('').lasting(15).renewedAt(14_000), want: 31_000 },
-    { name: 'released', lease: makeLease('').releasedAt(14_000), want: undefined },
+    { name: 'released', lease: makeLease('').releasedAt(14_000), want: 31_000 },
+    {
+      name: 'released by a participant',
+      lease: makeLease('').releasedAt(14_000).with({ isReleasedByParticipant: true }),
+      want: undefined,
+    },
     {
       name: 'made for others to grant',
       lease: makeLease('').with({ renewTime: undefined }),
