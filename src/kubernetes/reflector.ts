@@ -74,7 +74,8 @@ const RELIST_INTERVAL_MS = 60_000;
  * The reflector lists instead of watching if the last watch ended at least this long ago, in ms, and no list has begun
  * since. In the meantime, a restore from a backup may have set the server's resourceVersion back, and new writes may have
  * raised it past the resourceVersion of the last watch. A watch that continues from the old resourceVersion would miss
- * some of these writes. Also, it would show old releases as if they were new (rule 8), as after a stalled watch.
+ * some of these writes. It would also show old releases, which would count as new (rule 8). For this reason, the
+ * reflector also lists after a stalled watch.
  */
 const UNWATCHED_MS = 10_000;
 /**
