@@ -18,6 +18,8 @@ async function audit(kubeconfig: string, more: Partial<AuditSettings> = {}, host
   return { code, ...host.said };
 }
 
+/** How long a command may take until it watches, on a busy machine. */
+const SOON = { timeout: 20_000 };
 const CUSTOM = '/apis/coordinated-leader-election.dev/v1alpha1';
 
 /** Held Leases of every kind, each renewed 2 s ago. */
@@ -209,7 +211,7 @@ describe('an audit of a cluster without Pods, CRD and feature gate', () => {
       const name = `new-${rounds}`;
       const host = makeLookingHost();
       const ended = audit(site.kubeconfig, { forMs: 500 * rounds, output: 'json' }, host);
-      await vi.waitFor(() => expect(host.said.err).toContain('Watching'));
+      await vi.waitFor(() => expect(host.said.err).toContain('Watching'), SOON);
       await site.putLease('default', name, { holderIdentity: 'new-0' });
       expect(JSON.parse((await ended).out).leases).toContainEqual(
         expect.objectContaining({ name, state: 'untimed' }),
@@ -227,7 +229,7 @@ describe('an audit of a cluster without Pods, CRD and feature gate', () => {
       const watching = { ...host, clock: { ...host.clock, now: () => performance.now() } };
       const settings = { forMs: 1000 * rounds, namespace: 'kube-public', allNamespaces: false };
       const ended = audit(site.kubeconfig, settings, watching);
-      await vi.waitFor(() => expect(host.said.err).toContain('Watching'));
+      await vi.waitFor(() => expect(host.said.err).toContain('Watching'), SOON);
       await setTimeout(500 * rounds);
       const spec = { holderIdentity: 'late-0', leaseDurationSeconds: 15, renewTime: timeAt(0) };
       await site.putLease('kube-public', name, spec);
@@ -244,7 +246,7 @@ describe('an audit of a cluster without Pods, CRD and feature gate', () => {
       { forMs: 3_600_000, namespace: 'default', allNamespaces: false },
       host,
     );
-    await vi.waitFor(() => expect(host.said.err).toMatch(/^Watching \d Leases? for 1h; Ctrl-C/));
+    await vi.waitFor(() => expect(host.said.err).toMatch(/^Watching \d Leases? for 1h; Ctrl-C/), SOON);
     host.stop();
     expect((await ended).out).toMatch(/^slow +slow-0 .* SlowFailover$/m);
   });

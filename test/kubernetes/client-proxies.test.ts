@@ -102,7 +102,7 @@ describe('a cluster’s proxy', () => {
       code: 'ERR_OSSL_X509_KEY_VALUES_MISMATCH',
     });
     // The connection to the proxy is closed, too.
-    await expect.poll(() => sockets.map((socket) => socket.destroyed)).toEqual([true]);
+    await expect.poll(() => sockets.map((socket) => socket.destroyed), { timeout: 20_000 }).toEqual([true]);
   });
 
   test('with an unsupported type is refused, and the error says so', async () => {

@@ -247,7 +247,7 @@ function spawnWriter() {
   };
 }
 
-test('no acknowledged write is lost when the process is killed', { timeout: 20_000 }, async () => {
+test('no acknowledged write is lost when the process is killed', { timeout: 120_000 }, async () => {
   let expected = new Map<string, StoredObject>();
   let revision = 1;
   for (const writes of [1, 150, 700]) {

@@ -10,6 +10,8 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 import { FakeResponse, type Told, toldIn } from './fake-response.ts';
 import { FakeTerm } from './fake-term.ts';
 
+/** How long real connections may take on a busy machine. */
+const SOON = { timeout: 20_000 };
 const metrics = { contentType: 'text/plain', metrics: async () => '' };
 const ended: (() => unknown)[] = [];
 
@@ -81,12 +83,12 @@ class AskingProgram {
 
   /** Waits for this many lines. */
   async heard(count: number): Promise<Told | undefined> {
-    await vi.waitUntil(() => this.told.length >= count, { timeout: 10_000 });
+    await vi.waitUntil(() => this.told.length >= count, SOON);
     return this.told.at(-1);
   }
 
   async answered(): Promise<number | undefined> {
-    await vi.waitUntil(() => this.response, { timeout: 10_000 });
+    await vi.waitUntil(() => this.response, SOON);
     return this.response?.statusCode;
   }
 
@@ -99,7 +101,7 @@ class AskingProgram {
 async function ask({ server, connections, calls }: Awaited<ReturnType<typeof start>>) {
   const before = calls.length;
   const program = new AskingProgram(server);
-  await vi.waitUntil(() => connections.hasProgram && calls.length > before, { timeout: 10_000 });
+  await vi.waitUntil(() => connections.hasProgram && calls.length > before, SOON);
   return program;
 }
 
@@ -165,7 +167,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(program.told.at(-1)?.validUntilMs).toBeLessThanOrEqual(62_000);
     expect([freed, program.isAtEnd]).toEqual([[], false]);
     program.close();
-    await vi.waitUntil(() => freed.length > 0);
+    await vi.waitUntil(() => freed.length > 0, SOON);
     expect(calls).toEqual(['hasProgram', 'resigned', 'hasNone']);
     expect(clock.pendingTimers).toBe(0);
   });
@@ -177,7 +179,7 @@ describe('the request for the lead (rule 18)', () => {
     const { term, freed } = lead();
     await program.heard(1);
     program.close();
-    await vi.waitUntil(() => freed.length > 0);
+    await vi.waitUntil(() => freed.length > 0, SOON);
     expect(term.signal.aborted).toBe(true);
     expect(calls).toEqual(['hasProgram', 'resigned', 'hasNone']);
   });
@@ -186,11 +188,11 @@ describe('the request for the lead (rule 18)', () => {
     const { server, lead, connections } = await start();
     const socket = connect(server.address.port, '127.0.0.1');
     socket.write('GET /lead HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await vi.waitUntil(() => connections.hasProgram);
+    await vi.waitUntil(() => connections.hasProgram, SOON);
     const { freed } = lead();
     await once(socket, 'data');
     socket.end();
-    await vi.waitUntil(() => freed.length > 0);
+    await vi.waitUntil(() => freed.length > 0, SOON);
   });
 
   test('may be cancelled while it waits', async () => {
@@ -198,7 +200,7 @@ describe('the request for the lead (rule 18)', () => {
     const { calls } = sidecar;
     const program = await ask(sidecar);
     program.close();
-    await vi.waitUntil(() => calls.includes('hasNone'));
+    await vi.waitUntil(() => calls.includes('hasNone'), SOON);
     expect(calls).toEqual(['hasProgram', 'hasNone']);
   });
 
@@ -211,7 +213,7 @@ describe('the request for the lead (rule 18)', () => {
     const second = await ask(sidecar);
     expect(calls).toEqual(['hasProgram', 'warned']);
     first.close();
-    await vi.waitUntil(() => freed.length > 0);
+    await vi.waitUntil(() => freed.length > 0, SOON);
     // It stays a candidate, but without the former term.
     expect(calls).toEqual(['hasProgram', 'warned', 'resigned']);
     expect(second.response).toBeUndefined();

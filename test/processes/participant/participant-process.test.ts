@@ -15,6 +15,8 @@ import { type EmbeddedCluster, startEmbeddedCluster } from '../../embedded/embed
 import { SimHost } from '../../support/make-host.ts';
 
 const pod = { POD_NAME: 'web-0', POD_UID: '12345678-9abc-4def-8123-456789abcdef' };
+/** How long a start may take on a busy machine. */
+const SOON = { timeout: 20_000 };
 const candidatesPath = `/apis/${CUSTOM_API_VERSION}/namespaces/default/leasecandidates`;
 
 interface Candidate {
@@ -122,8 +124,10 @@ describe('taking part for a program', () => {
     { name: 'as a mere candidate', flags: { candidateOnly: 'true', identity: 'web-0' }, command: [] },
   ])('$name is ready when its candidate is published', async ({ flags, command }) => {
     const { host, ended } = start({ ...flags, healthListen: '127.0.0.1:0' }, { command });
-    const address = await vi.waitUntil(() =>
-      /"healthListen":\{"host":"(?<host>[^"]+)","port":(?<port>\d+)\}/.exec(host.said.out + host.said.err),
+    const address = await vi.waitUntil(
+      () =>
+        /"healthListen":\{"host":"(?<host>[^"]+)","port":(?<port>\d+)\}/.exec(host.said.out + host.said.err),
+      SOON,
     );
     const ask = async (path: string) => {
       const { host: name, port } = address.groups ?? {};
@@ -131,7 +135,7 @@ describe('taking part for a program', () => {
       return { status: response.status, body: await response.text() };
     };
     await untilThere(1);
-    await vi.waitUntil(async () => (await ask('/readyz')).status === 200);
+    await vi.waitUntil(async () => (await ask('/readyz')).status === 200, SOON);
     expect((await ask('/livez')).status).toBe(200);
     expect((await ask('/metrics')).body).toContain('leader_election_master_status{name="web"} 0');
     expect((await ask('/')).body).toBe('not found; there are /metrics, /livez and /readyz\n');
@@ -153,7 +157,10 @@ describe('taking part for a program', () => {
     },
   ])('is not ready while $name', async ({ flags, want }) => {
     const { host, ended } = start({ ...flags(), healthListen: '127.0.0.1:0' });
-    const port = await vi.waitUntil(() => /"healthListen":\{[^}]*"port":(\d+)/.exec(host.said.out)?.[1]);
+    const port = await vi.waitUntil(
+      () => /"healthListen":\{[^}]*"port":(\d+)/.exec(host.said.out)?.[1],
+      SOON,
+    );
     const response = await fetch(`http://127.0.0.1:${port}/readyz`);
     expect(response.status).toBe(503);
     expect(await response.text()).toContain(`[-]candidate failed: ${want}`);
@@ -164,7 +171,7 @@ describe('taking part for a program', () => {
   test('is a candidate only while a program asks for the lead, on a Unix socket', async () => {
     const socketPath = join(folder, 'socket');
     const { host, ended } = start({ leadByConnection: 'true', socket: socketPath, listen: 'off' });
-    await vi.waitUntil(() => host.said.out.includes('"msg":"Takes part in the election"'));
+    await vi.waitUntil(() => host.said.out.includes('"msg":"Takes part in the election"'), SOON);
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(await candidates()).toEqual([]);
     const asked = get({ socketPath, path: '/lead', agent: false }).on('error', () => {});
@@ -178,7 +185,7 @@ describe('taking part for a program', () => {
 
   test('is no candidate for a program that asks for the lead, but is unhealthy', async () => {
     const { host, ended } = start({ leadByConnection: 'true', readyUrl: 'http://127.0.0.1:9/readyz' });
-    const port = await vi.waitUntil(() => /"listen":\{[^}]*"port":(\d+)/.exec(host.said.out)?.[1]);
+    const port = await vi.waitUntil(() => /"listen":\{[^}]*"port":(\d+)/.exec(host.said.out)?.[1], SOON);
     const asked = get(`http://127.0.0.1:${port}/lead`, { agent: false });
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await candidates()).toEqual([]);
