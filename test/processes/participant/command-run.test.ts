@@ -15,8 +15,11 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { CommandRun } from '../../../src/processes/participant/command-run.ts';
 import { startGroupGuard } from '../../../src/processes/participant/process-group.ts';
 import { guardIntervalMs, killTimes } from '../../../src/settings/participate-settings.ts';
+import type { Clock } from '../../../src/support/clock.ts';
+import { systemClock } from '../../../src/support/system-clock.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { SimHost } from '../../support/make-host.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 import { FakeTerm } from './fake-term.ts';
 
 let folder: string;
@@ -39,16 +42,23 @@ async function until(isSo: () => boolean, what: string): Promise<void> {
 }
 
 /** Runs a command by `sh` in its own folder, with output to the file `out`. */
-function runOf(script: string, { leaseDurationMs = 15_000 } = {}) {
-  return startRun(['/bin/sh', '-c', `cd ${folder}; exec >>out; ${script}`], leaseDurationMs);
+function runOf(script: string, options: Parameters<typeof startRun>[1] = {}) {
+  return startRun(['/bin/sh', '-c', `cd ${folder}; exec >>out; ${script}`], options);
 }
 
-function startRun(command: readonly string[], leaseDurationMs = 15_000) {
-  const host = new SimHost({ env: { PATH: process.env['PATH'] ?? '' } });
+/** `clock`: of the wrapper. The guard is a process, and has its own clock. */
+function startRun(
+  command: readonly string[],
+  { leaseDurationMs = 15_000, clock = systemClock as Clock } = {},
+) {
+  const host = new SimHost({ clock, env: { PATH: process.env['PATH'] ?? '' } });
   const logger = createLogger({ level: 'debug', destination: host.stderr });
   const renewDeadlineMs = (leaseDurationMs * 2) / 3;
   return { run: new CommandRun({ command, leaseDurationMs, renewDeadlineMs, host, logger }), host };
 }
+
+/** Starts a process that ignores SIGTERM, and waits until it does. */
+const startDeaf = `(trap '' TERM; echo >deaf; while :; do sleep 0.02; done) & until [ -e deaf ]; do sleep 0.02; done`;
 
 /** The processes of a group that are not dead. */
 function aliveInGroup(id: string): readonly string[] {
@@ -93,24 +103,24 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
   });
 
   test('may leave processes behind while the term ends: they have until its deadline', async () => {
-    const { run } = runOf(`(trap '' TERM; while :; do sleep 0.02; done) & sleep 0.2; echo $$; exit 4`);
-    const term = new FakeTerm();
+    const clock = new VirtualClock();
+    const { run, host } = runOf(`${startDeaf}; echo $$; exit 4`, { clock });
+    const term = new FakeTerm(60_000, clock);
     const leading = run.lead(term);
-    await until(() => linesOf('out').length === 1, 'its pid');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    const overAt = performance.now();
+    await until(() => host.said.err.includes('The command has ended'), 'ended');
+    const [group = ''] = linesOf('out');
     term.end('lost', 600);
-    await leading;
     // Without the deadline, they would have 2 s.
-    expect(performance.now() - overAt).toBeLessThan(1800);
-    expect(aliveInGroup(linesOf('out')[0] ?? '')).toEqual([]);
+    await clock.advance(600);
+    expect(host.said.err).toContain('Killing the remaining processes');
+    await until(() => aliveInGroup(group).length === 0, 'killed');
+    await clock.advance(20);
+    await leading;
     expect(run.exitCode).toBe(4);
   });
 
   test('has exited when SIGTERM arrives: its remaining processes are killed first', async () => {
-    const { run } = runOf(
-      `(trap '' TERM; while :; do sleep 0.02; done) & trap 'exit 5' TERM; echo $$; while :; do sleep 0.02; done`,
-    );
+    const { run } = runOf(`${startDeaf}; trap 'exit 5' TERM; echo $$; while :; do sleep 0.02; done`);
     const term = new FakeTerm();
     const leading = run.lead(term);
     await until(() => linesOf('out').length === 1, 'up');
@@ -150,30 +160,34 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
   });
 
   test('is killed with all its processes before another can get the Lease', async () => {
-    const { run } = runOf(
+    const clock = new VirtualClock();
+    const { run, host } = runOf(
       `trap '' TERM; (trap '' TERM; while :; do sleep 0.02; done) & echo $$; while :; do sleep 0.02; done`,
-      { leaseDurationMs: 3000 },
+      { leaseDurationMs: 3000, clock },
     );
-    const term = new FakeTerm();
+    const term = new FakeTerm(60_000, clock);
     const leading = run.lead(term);
     await until(() => linesOf('out').length === 1, 'up');
     const [group = ''] = linesOf('out');
     await until(() => aliveInGroup(group).length >= 2, 'a child of its own');
     term.end('lost', 1500);
+    await clock.advance(1000);
+    expect(host.said.err).toContain('Killing the remaining processes');
+    await until(() => aliveInGroup(group).length === 0, 'killed');
+    await clock.advance(20);
     await leading;
     expect(term.remainingMs()).toBeGreaterThan(0);
-    expect(aliveInGroup(group)).toEqual([]);
   });
 
   test('is left alone by the guard until then, also after a renewal that the guard has not received', async () => {
     const { run, host } = runOf(
-      `trap 'sleep 1; echo done; exit 0' TERM; echo up; while :; do sleep 0.02; done`,
+      `trap 'sleep 3; echo done; exit 0' TERM; echo up; while :; do sleep 0.02; done`,
     );
-    // The guard learns only of the first renewal: the next time would be 5 s later.
-    const term = new FakeTerm(900);
+    // The guard learns only of the first renewal. The command has started by then, also on a slow machine.
+    const term = new FakeTerm(3000);
     const leading = run.lead(term);
     await until(() => linesOf('out').includes('up'), 'up');
-    term.end('yielded', 5000);
+    term.end('yielded', 20_000);
     await leading;
     expect(linesOf('out')).toEqual(['up', 'done']);
     expect(host.said.err).not.toContain('The guard of the command has ended');
@@ -181,7 +195,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
 
   test('that exits early leaves no process when its Lease is released', async () => {
     const { run } = runOf(
-      `(trap 'echo told; exit 0' TERM; while :; do sleep 0.02; done) & (trap '' TERM; while :; do sleep 0.02; done) & sleep 0.2; echo $$; exit 4`,
+      `(trap 'echo told; exit 0' TERM; echo >set; while :; do sleep 0.02; done) & until [ -e set ]; do sleep 0.02; done; ${startDeaf}; echo $$; exit 4`,
     );
     const term = new FakeTerm();
     await run.lead(term);
@@ -294,25 +308,24 @@ describe('the guard of a process group', () => {
   test('kills it if its deadline is not extended in time', async () => {
     const { id, alive } = await startGroup();
     let isLost = false;
+    const startedAt = performance.now();
     startGroupGuard(id, 600, () => {
       isLost = true;
     });
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(alive()).toBe(true);
     await until(() => !alive(), 'killed');
+    expect(performance.now() - startedAt).toBeGreaterThan(600);
     await until(() => isLost, 'told');
   });
 
   test('lets it live until its deadline', async () => {
     const { id, alive } = await startGroup();
-    const guard = startGroupGuard(id, 600, () => {});
-    for (let i = 0; i < 6; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 200));
-      guard?.extend(600);
-    }
+    // A slow machine may take 2 s more for each step.
+    const guard = startGroupGuard(id, 3000, () => {});
+    for (const ms of [4000, 5000, 6000]) guard?.extend(ms);
+    await new Promise((resolve) => setTimeout(resolve, 3500));
     expect(alive()).toBe(true);
     guard?.end();
-    await new Promise((resolve) => setTimeout(resolve, 900));
+    await new Promise((resolve) => setTimeout(resolve, 3500));
     expect(alive()).toBe(true);
   });
 });
