@@ -76,7 +76,7 @@ func TestCandidateLeavesWhenTheWorkGoesOnAfterItsTime(t *testing.T) {
 	})
 	elect(t, p)
 	published(t, p)
-	if err := p.Lock().Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: name, LeaseDurationSeconds: 2}); err != nil {
+	if err := p.Lock().Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: name, LeaseDurationSeconds: 6}); err != nil {
 		t.Fatal(err)
 	}
 	<-overrun

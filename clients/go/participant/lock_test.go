@@ -314,9 +314,10 @@ func TestGrantIsTakenUpAtOnceAndNothingIsLost(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	grantedAt := time.Now()
 	before := create(t, granted(name, self))
-	if duration := (<-seenAt).Sub(grantedAt); duration > time.Second {
+	if duration := (<-seenAt).Sub(grantedAt); duration > 10*time.Second {
 		t.Errorf("a grant is seen after %s", duration)
 	}
+	renewedAt := time.Now()
 	if err := p.Lock().Update(t.Context(), record(15)); err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +340,14 @@ func TestGrantIsTakenUpAtOnceAndNothingIsLost(t *testing.T) {
 	if !isMarked {
 		t.Errorf("the renewal is not marked as a participant's: %+v", after.ManagedFields)
 	}
-	if left := p.Remaining(); left > 13500*time.Millisecond || left < 12*time.Second {
+	checkRemaining(t, p, renewedAt)
+}
+
+// checkRemaining fails if less or more time remains than a renewal for 15 s gives that was begun at this time.
+func checkRemaining(t *testing.T, p *Participant, renewedAt time.Time) {
+	t.Helper()
+	const most = 13500 * time.Millisecond
+	if left := p.Remaining(); left > most || left < most-time.Since(renewedAt) {
 		t.Errorf("remaining: %s", left)
 	}
 }
@@ -367,7 +375,7 @@ func leader(t *testing.T, options ...func(*Participant)) (*Participant, string) 
 	for _, option := range options {
 		option(p)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := p.Lock().Update(ctx, record(15)); err != nil {
 		t.Fatal(err)
@@ -428,11 +436,18 @@ func TestGrantIsHandedBackForThePreferred(t *testing.T) {
 	lease.Spec.PreferredHolder = ptr.To(other)
 	create(t, lease)
 	p := watcher(t, name)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if shown, _, err := p.Lock().Get(ctx); err != nil || shown.HolderIdentity != unheld {
-		t.Errorf("Get shows %+v, %v", shown, err)
-	}
+	hasEnded := make(chan struct{})
+	go func() {
+		defer close(hasEnded)
+		if shown, _, err := p.Lock().Get(ctx); err != nil || shown.HolderIdentity != unheld {
+			t.Errorf("Get shows %+v, %v", shown, err)
+		}
+	}()
+	eventually(t, "the Lease is released", func() bool { return *get(t, name).Spec.HolderIdentity == "" })
+	cancel()
+	<-hasEnded
 	if after := get(t, name); *after.Spec.HolderIdentity != "" || *after.Spec.PreferredHolder != other {
 		t.Errorf("the Lease is %+v", after.Spec)
 	}
@@ -532,14 +547,17 @@ func TestReleaseWaitsForTheWork(t *testing.T) {
 func TestRenewalAfterAConflict(t *testing.T) {
 	t.Parallel()
 	p, name := leader(t)
+	var renewedAt time.Time
 	for i := range 5 {
 		patch(t, name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"count": fmt.Sprint(i)}}})
+		renewedAt = time.Now()
 		if err := p.Lock().Update(t.Context(), record(15)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if lease := get(t, name); lease.Annotations["count"] != "4" || p.Remaining() < 12*time.Second {
-		t.Errorf("remaining: %s, %+v", p.Remaining(), lease)
+	checkRemaining(t, p, renewedAt)
+	if lease := get(t, name); lease.Annotations["count"] != "4" {
+		t.Errorf("the Lease is %+v", lease)
 	}
 }
 
@@ -565,8 +583,8 @@ func TestRenewalWithoutAnAnswerLeavesTimeForAnother(t *testing.T) {
 	p := watcher(t, name, func(cfg *rest.Config) {
 		cfg.Wrap(func(transport http.RoundTripper) http.RoundTripper { return silent{transport, isSilent} })
 	})
-	// As the elector does in its RenewDeadline.
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	// As the elector does in its RenewDeadline. A quarter of it is left for the last renewal, also on a slow machine.
+	ctx, cancel := context.WithTimeout(t.Context(), 16*time.Second)
 	defer cancel()
 	if err := p.Lock().Update(ctx, record(15)); err != nil {
 		t.Fatal(err)
@@ -589,14 +607,14 @@ func TestTermEndsWithTheTimeOfItsLastRenewal(t *testing.T) {
 	p := watcher(t, name)
 	startedAt := time.Now()
 	p.settings.OnOverrun = func() { overrun <- time.Since(startedAt) }
-	if err := p.Lock().Update(t.Context(), record(2)); err != nil {
+	if err := p.Lock().Update(t.Context(), record(6)); err != nil {
 		t.Fatal(err)
 	}
 	after := <-overrun
-	if after < 1800*time.Millisecond || p.Remaining() != 0 || p.endOfContext() != ErrLost {
+	if after < 5400*time.Millisecond || p.Remaining() != 0 || p.endOfContext() != ErrLost {
 		t.Errorf("after %s: remaining %s, %v", after, p.Remaining(), p.endOfContext())
 	}
-	if err := p.Lock().Update(t.Context(), record(2)); err == nil {
+	if err := p.Lock().Update(t.Context(), record(6)); err == nil {
 		t.Error("renewed after its time")
 	}
 }

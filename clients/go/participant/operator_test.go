@@ -3,7 +3,6 @@ package participant_test
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -34,6 +34,8 @@ type deployment struct {
 
 	mu       sync.Mutex
 	restarts int
+	// Of these, those with an error: a copy that makes way for a better one ends without.
+	failures int
 
 	// What lines() has read of the ledger, and its size in bytes. The ledger grows by 200 lines a second: read whole each time, it
 	// takes longer to parse than its last line is fresh.
@@ -115,7 +117,7 @@ func (d *deployment) check() {
 
 func (d *deployment) leader() string {
 	lines := d.lines()
-	if len(lines) == 0 || time.Since(time.Unix(0, lines[len(lines)-1].at)) > time.Second {
+	if len(lines) == 0 || time.Since(time.Unix(0, lines[len(lines)-1].at)) > 3*time.Second {
 		return ""
 	}
 	return lines[len(lines)-1].name
@@ -138,6 +140,12 @@ func (d *deployment) restarted() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.restarts
+}
+
+func (d *deployment) failed() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failures
 }
 
 // replica is a copy of the operator.
@@ -167,9 +175,16 @@ func (d *deployment) start(name string, arguments ...string) *replica {
 	go func() {
 		defer close(r.ended)
 		defer output.Close()
-		for r.runOnce(output, arguments) {
+		for {
+			err, isByItself := r.runOnce(output, arguments)
+			if !isByItself {
+				break
+			}
 			d.mu.Lock()
 			d.restarts++
+			if err != nil {
+				d.failures++
+			}
 			d.mu.Unlock()
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -188,10 +203,27 @@ func (d *deployment) start(name string, arguments ...string) *replica {
 	return r
 }
 
-// freeAddress returns an address to listen at. No outgoing connection gets its port meanwhile: those have higher ones.
+const portsOfBlock = 200
+
+var (
+	// The first port of the block stays open until this process ends, so that no other test process uses the block.
+	firstOfBlock net.Listener
+	blockOfPorts = sync.OnceValue(func() int {
+		for first := 20_000; ; first += portsOfBlock {
+			var err error
+			if firstOfBlock, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first)); err == nil {
+				return first
+			}
+		}
+	})
+	portsUsed atomic.Int32
+)
+
+// freeAddress returns an address to listen at, another one each time. No outgoing connection gets its port meanwhile: those have
+// higher ones.
 func freeAddress() string {
 	for {
-		address := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.N(10_000))
+		address := fmt.Sprintf("127.0.0.1:%d", blockOfPorts()+int(portsUsed.Add(1))%portsOfBlock)
 		if listener, err := net.Listen("tcp", address); err == nil {
 			_ = listener.Close()
 			return address
@@ -199,26 +231,27 @@ func freeAddress() string {
 	}
 }
 
-// runOnce returns whether the copy has ended by itself.
-func (r *replica) runOnce(output *os.File, arguments []string) bool {
+// runOnce returns how the copy has ended, and whether it has ended by itself.
+func (r *replica) runOnce(output *os.File, arguments []string) (error, bool) {
 	command := exec.Command(participant.OperatorProgram(), arguments...)
 	command.Stdout, command.Stderr = output, output
 	r.mu.Lock()
 	if r.isStopping {
 		r.mu.Unlock()
-		return false
+		return nil, false
 	}
 	err := command.Start()
 	r.process = command.Process
 	r.mu.Unlock()
 	if err != nil {
 		fmt.Fprintln(output, err)
-		return false
+		return err, false
 	}
-	fmt.Fprintln(output, command.Wait())
+	err = command.Wait()
+	fmt.Fprintln(output, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.isStopping
+	return err, !r.isStopping
 }
 
 // stop ends the copy, and returns when it has ended.
@@ -276,8 +309,9 @@ func TestRollingUpdateMovesTheLeadOnce(t *testing.T) {
 			each.stop(syscall.SIGTERM)
 		}
 		d.untilLedBy(names...)
-		if terms := d.terms(); len(terms) != 2 || d.restarted() != 0 {
-			t.Errorf("%d restarts, and the terms are %v", d.restarted(), terms)
+		// A copy may have made way for a newer one before it was stopped.
+		if terms := d.terms(); len(terms) != 2 || d.failed() != 0 {
+			t.Errorf("%d failures, and the terms are %v", d.failed(), terms)
 		}
 	})
 }
@@ -299,7 +333,7 @@ func TestPausedLeaderWritesNothingWhenItGoesOn(t *testing.T) {
 		a := d.start("a")
 		d.untilLedBy(a.name)
 		b := d.start("b")
-		a.signal(syscall.SIGSTOP)
+		a.signal(participant.PauseSignal)
 		d.untilLedBy(b.name)
 		a.signal(syscall.SIGCONT)
 		within(t, soon, "a ends, and is started again", func() bool { return d.restarted() == 1 })

@@ -8,6 +8,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
@@ -68,6 +71,8 @@ func run() error {
 		RetryPeriod:                   retryPeriod,
 	}
 	ctx := ctrl.SetupSignalHandler()
+	r := &reconciler{}
+	go r.pauseOnSignal()
 	var p *participant.Participant
 	if *isPlain {
 		// As controller-runtime makes it, but with an identity that is known outside.
@@ -90,7 +95,8 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	if err := ctrl.NewControllerManagedBy(mgr).For(&corev1.Namespace{}).Complete(&reconciler{mgr.GetClient(), p}); err != nil {
+	r.Client, r.participant = mgr.GetClient(), p
+	if err := ctrl.NewControllerManagedBy(mgr).For(&corev1.Namespace{}).Complete(r); err != nil {
 		return err
 	}
 	if p != nil {
@@ -106,6 +112,19 @@ type reconciler struct {
 	client.Client
 	// Nil in an operator without this module.
 	participant *participant.Participant
+	// Held from the look at the time to the end of the write.
+	writing sync.Mutex
+}
+
+// pauseOnSignal pauses the process at SIGUSR1, as SIGSTOP does, but not between the look at the time and the write.
+func (r *reconciler) pauseOnSignal() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1)
+	for range signals {
+		r.writing.Lock()
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		r.writing.Unlock()
+	}
 }
 
 // Reconcile writes a line, unless the time of the lead is over: the process may have been paused.
@@ -113,6 +132,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Get(ctx, request.NamespacedName, &corev1.Namespace{}); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	r.writing.Lock()
+	defer r.writing.Unlock()
 	token := int64(-1)
 	if r.participant != nil {
 		if token = r.participant.FencingToken(); r.participant.Remaining() == 0 {
