@@ -19,7 +19,7 @@ export interface LeadProgramOptions {
 
 /** The program's output, one line each. */
 export interface LeadProgramReport {
-  readonly event: 'leads' | 'isToStop' | 'hasStopped';
+  readonly event: 'leads' | 'isToStop' | 'hasStopped' | 'pauses';
   /** In milliseconds since the Unix epoch. */
   readonly at: number;
 }
@@ -33,6 +33,12 @@ interface Told {
 const options = JSON.parse(process.argv[2] ?? '') as LeadProgramOptions;
 const report = (event: LeadProgramReport['event']) =>
   process.stdout.write(`${JSON.stringify({ event, at: Date.now() })}\n`);
+
+// Pauses like SIGSTOP, but not between the look at the time and the write: no program can exclude that.
+process.on('SIGUSR2', () => {
+  report('pauses');
+  process.kill(process.pid, 'SIGSTOP');
+});
 
 async function lead(): Promise<void> {
   const asked = performance.now();

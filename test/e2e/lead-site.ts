@@ -36,6 +36,8 @@ export interface LeadStage {
   /** All holders of the Lease so far, in order. */
   readonly holders: () => readonly string[];
   readonly transitions: () => number;
+  /** The last renewal by this holder, in milliseconds since the Unix epoch. */
+  readonly renewedAt: (holder: string) => number;
   readonly candidates: () => Promise<readonly string[]>;
   startSidecar(name: string, args?: readonly string[]): ParticipateProcess;
   startProgram(
@@ -81,6 +83,12 @@ function stageOn({ leases, cluster }: EmbeddedSite, { lease, kubeconfig, ledger 
       return all.filter((holder, index) => holder !== all[index - 1]);
     },
     transitions: () => leases.current('default', lease)?.spec.leaseTransitions ?? 0,
+    renewedAt(holder) {
+      const last = leases
+        .history('default', lease)
+        .findLast(({ object }) => object.spec.holderIdentity === holder);
+      return Date.parse(last?.object.spec.renewTime ?? '');
+    },
     async candidates() {
       const path = `/apis/${CUSTOM_API_VERSION}/namespaces/default/leasecandidates`;
       const { items } = await cluster.request<CandidateList>('GET', path);
