@@ -56,6 +56,7 @@ async function migrate({ isGateOn }: Cluster, operators: OperatorReplicas): Prom
     expect(operators).toMatchObject({ leader: a.name, terms: 1, restarts: 0 });
   } else {
     await operators.untilLedBy(c);
+    await a.started(2);
     expect(operators).toMatchObject({ terms: 2, restarts: 1 });
   }
   await a.stop();
@@ -95,10 +96,13 @@ async function move({ command }: Cluster, operators: OperatorReplicas): Promise<
   const b = await operators.start('b', { kind: 'new', node: 'worker-2' });
   await command('transfer', operators.lease, '--to', b.name);
   await operators.untilLedBy(b);
+  await a.started(2);
   await command('drain', '--node', 'worker-2');
   await operators.untilLedBy(a);
+  await b.started(2);
   const c = await operators.start('c', { kind: 'new', priority: 1, node: 'worker-3' });
   await operators.untilLedBy(c);
+  await a.started(3);
   expect(operators).toMatchObject({ terms: 4, restarts: 3 });
   return [a, b, c];
 }
