@@ -171,9 +171,9 @@ describe('status', () => {
   test('shows only changed Leases again, with --watch', async () => {
     const { watched, host, ended } = await startWatching();
     await watched.putCandidate('default', 'x-1', candidate);
-    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Idle/), 5000);
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Idle/), 20_000);
     await watched.putCandidate('default', 'x-2', candidate);
-    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*2 Idle/), 5000);
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*2 Idle/), 20_000);
     host.stop();
     expect(await ended).toBe(0);
     expect(host.said.out.trimEnd().split('\n')).toHaveLength(3);
@@ -182,9 +182,9 @@ describe('status', () => {
   test('shows with --watch that a candidate does not answer a ping that was sent later', async () => {
     const { watched, host, ended } = await startWatching();
     await watched.putCandidate('default', 'x-1', { ...candidate, renewTime: timeAt(-60) });
-    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Idle/), 5000);
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Idle/), 20_000);
     await watched.ping('default', 'x-1', timeAt(-10));
-    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Unresponsive/), 5000);
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Unresponsive/), 20_000);
     host.stop();
     expect(await ended).toBe(0);
   });
@@ -194,7 +194,7 @@ describe('status', () => {
     const once = await look((host) => showStatus({ ...native, watch: false }, host));
     const host = makeLookingHost();
     const ended = showStatus({ ...native, watch: true }, host);
-    await vi.waitFor(() => expect(host.said.out).toContain('controllers'), 5000);
+    await vi.waitFor(() => expect(host.said.out).toContain('controllers'), 20_000);
     host.stop();
     expect([once.code, await ended]).toEqual([0, 0]);
     for (const err of [once.err, host.said.err])
@@ -253,9 +253,9 @@ describe('priorities (rule 16)', () => {
     const watching = { ...lookingSettings(watched.kubeconfig), allNamespaces: true, watch: true };
     const ended = showStatus(watching, host);
     await watched.putCandidate('default', 'x-1', candidate);
-    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Idle +-/), 5000);
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*1 Idle +-/), 20_000);
     await watched.putCandidate('default', 'x-2', candidate, { [PRIORITY]: '7' });
-    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*2 Idle +1 at 7/), 5000);
+    await vi.waitFor(() => expect(host.said.out).toMatch(/ x .*2 Idle +1 at 7/), 20_000);
     host.stop();
     expect(await ended).toBe(0);
     expect(host.said.out.match(/NAMESPACE/g)).toHaveLength(1);

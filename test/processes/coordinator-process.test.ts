@@ -74,7 +74,7 @@ async function startElection(): Promise<void> {
     await cluster.request('DELETE', path);
     await cluster.request('DELETE', LOCK);
   });
-  await expect.poll(() => cluster.request('GET', path), { timeout: 10_000 }).toHaveProperty('spec.pingTime');
+  await expect.poll(() => cluster.request('GET', path), { timeout: 20_000 }).toHaveProperty('spec.pingTime');
 }
 
 interface Line {
@@ -130,7 +130,7 @@ describe('a coordinator that is asked to exit', () => {
     });
     const isActive = async () =>
       (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.text();
-    await expect.poll(isActive, { timeout: 10_000 }).toContain('[+]coordinator-lock ok: active');
+    await expect.poll(isActive, { timeout: 20_000 }).toContain('[+]coordinator-lock ok: active');
     await startElection();
     startMuteReader(port);
     link.stall();
@@ -169,7 +169,7 @@ describe('a coordinator that is asked to exit', () => {
     };
     const { untilLogged, end } = await startProcess(['--listen', 'off'], { user: { exec } });
     await untilLogged(({ msg }) => msg === 'Started');
-    await expect.poll(() => plugin.sockets.size, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => plugin.sockets.size, { timeout: 20_000 }).toBeGreaterThan(0);
     expect(await end()).toBe(0);
     expect([...plugin.sockets].filter(({ destroyed }) => !destroyed)).not.toEqual([]);
   });

@@ -47,7 +47,7 @@ function start(args: readonly string[]) {
     ended,
     async untilSaidOrEnded(text: string): Promise<void> {
       const isOver = () => child.exitCode !== null || output.said.includes(text);
-      await expect.poll(isOver, { timeout: 15_000 }).toBe(true);
+      await expect.poll(isOver, { timeout: 20_000 }).toBe(true);
     },
     async end() {
       child.kill('SIGTERM');
@@ -76,7 +76,7 @@ describe('the token of the coordinator', () => {
     const file = await writeKubeconfig(config.exportConfig());
     const args = ['--log-level', 'debug', '--listen', '127.0.0.1:0', '--status-page', '--lease-metrics'];
     const { output, end } = start(['run', '--kubeconfig', file, ...args]);
-    const untilSaid = (text: string) => expect.poll(() => output.said, { timeout: 15_000 }).toContain(text);
+    const untilSaid = (text: string) => expect.poll(() => output.said, { timeout: 20_000 }).toContain(text);
     await untilSaid('"state":"active"');
     await cluster.request(
       'POST',
@@ -87,7 +87,7 @@ describe('the token of the coordinator', () => {
     // Every grant of a Lease has an Event.
     const events = () => cluster.request<object>('GET', '/api/v1/namespaces/default/events');
     await expect
-      .poll(async () => JSON.stringify(await events()), { timeout: 10_000 })
+      .poll(async () => JSON.stringify(await events()), { timeout: 20_000 })
       .toContain('LeaderElected');
     link.cut();
     await untilSaid('Watching failed');

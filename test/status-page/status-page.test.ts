@@ -194,7 +194,7 @@ describe('the stream', () => {
     );
     answers[0]?.destroy();
     // The server notices it only after a while.
-    const inGoodTime = { timeout: 10_000 };
+    const inGoodTime = { timeout: 20_000 };
     await expect
       .poll(async () => {
         const again = await ask(server, '/status/events');

@@ -194,9 +194,9 @@ function settleWithoutIo(): Promise<void> {
 
 /** Waits for an effect of real I/O, while all virtual clocks stand still. */
 export async function waitFor(predicate: () => boolean, what = 'what was awaited'): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 20_000;
   while (!predicate()) {
-    if (performance.now() > deadline) throw new Error(`${what} has not come about in 10 s of real time`);
+    if (performance.now() > deadline) throw new Error(`${what} has not come about in 20 s of real time`);
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }
