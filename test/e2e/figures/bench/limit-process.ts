@@ -78,21 +78,37 @@ const seats = new Map<string, Seat>();
 /** Leases with candidates, and when the first candidate of each appeared. */
 const settling = new Map<string, { readonly firstAt: number; readonly timer: NodeJS.Timeout }>();
 const candidates = new Map<string, CandidateObject>();
+/** The pings whose answers are awaited, by candidate. */
+const awaited = new Map<string, { readonly pingTime: string; readonly resolve: () => void }>();
 
 function patch(path: string, body: object): ApiRequest {
   return { method: 'PATCH', path, contentType: 'application/merge-patch+json', body };
 }
 
-async function ping(name: string): Promise<void> {
+/** Resolves to the time of the ping; undefined if there is no such candidate. */
+async function ping(name: string): Promise<string | undefined> {
   const candidate = candidates.get(name);
-  if (!candidate) return;
+  if (!candidate) return undefined;
   const { uid, resourceVersion } = candidate.metadata;
+  const pingTime = microTime();
   await client.request(
-    patch(candidatePath({ namespace, name }), {
-      metadata: { uid, resourceVersion },
-      spec: { pingTime: microTime() },
-    }),
+    patch(candidatePath({ namespace, name }), { metadata: { uid, resourceVersion }, spec: { pingTime } }),
   );
+  return pingTime;
+}
+
+/** Pings a candidate, and waits for its answer: without it, the rules forbid the grant. */
+async function untilAcked(name: string): Promise<void> {
+  const pingTime = await ping(name);
+  const candidate = candidates.get(name);
+  // The watch may show the answer before the request has returned.
+  if (pingTime === undefined || !candidate || hasAnswered(candidate, pingTime)) return;
+  await new Promise<void>((resolve) => awaited.set(name, { pingTime, resolve }));
+}
+
+/** Both times have the same format, so text order is time order. */
+function hasAnswered({ spec: { renewTime = '' } }: CandidateObject, pingTime: string): boolean {
+  return renewTime >= pingTime;
 }
 
 function grantTo(holder: string, leaseTransitions: number) {
@@ -144,6 +160,11 @@ async function seeCandidate(candidate: CandidateObject): Promise<void> {
   const { name } = candidate.metadata;
   const { leaseName, renewTime = '' } = candidate.spec;
   candidates.set(name, candidate);
+  const ack = awaited.get(name);
+  if (ack && hasAnswered(candidate, ack.pingTime)) {
+    awaited.delete(name);
+    ack.resolve();
+  }
   if (seats.has(leaseName)) return;
   const now = performance.now();
   const { timer, firstAt } = settling.get(leaseName) ?? { timer: undefined, firstAt: now };
@@ -175,7 +196,7 @@ async function seeLease(object: LeaseObject): Promise<void> {
   seat.timer = undefined;
   if (former === '') return;
   const next = successorOf(former);
-  await ping(next);
+  await untilAcked(next);
   await grant(object, next);
 }
 
