@@ -15,6 +15,7 @@ import {
   observeBeginning,
   observeNewcomer,
   observeWatchEnd,
+  settleLostGrants,
   withUnknown,
 } from '../../src/election/former-holders.ts';
 import { allBeliefs, type Grant, type LeaseMemory, noMemory } from '../../src/election/lease-memory.ts';
@@ -115,6 +116,15 @@ describe('a creation without an answer (rule 8)', () => {
     const { memory } = recordSuccess(gone, action, 0, 100, makeLease('a').build());
     expect(keptUntil(memory, 100)).toBe(25_100);
     expect(keptUntil(observeWatchEnd(memory, makeNow(2000)), 2000)).toBe(27_000);
+  });
+
+  test('was not written if the server then wrote to the known Lease; if no Lease was known, its holder may still lead', () => {
+    const { record } = makeInput().sees(makeLease('b'), 0).build().memory;
+    expect(settleLostGrants({ ...lost, record }, 2000)).toMatchObject({ lostGrants: [], beliefs: [] });
+    const settled = settleLostGrants(lost, 2000);
+    expect(settled.lostGrants).toEqual([]);
+    expect(keptUntil(settled, 2000)).toBe(17_000);
+    expect(settleLostGrants(noMemory, 2000)).toBe(noMemory);
   });
 
   test('matters no more at the end of the watch if a Lease is known, or without such a creation', () => {
