@@ -1,7 +1,8 @@
 package com.example;
 
+import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.io.InputStreamReader;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -34,12 +35,15 @@ public final class Lead {
     return Math.max(0, (until - System.nanoTime()) / 1_000_000);
   }
 
-  /** Calls `start` when this Pod leads, and `stop` when it has to stop. `stop` returns when the work has ended. */
+  /**
+   * Calls `start` when this Pod leads, and `stop` when it has to stop. `stop` returns when the work has ended. Do not
+   * interrupt the thread that calls this method: the connection would close before `stop` has ended.
+   */
   public void run(Runnable start, Runnable stop) throws InterruptedException {
     for (; ; Thread.sleep(200)) {
       try {
         lead(start, stop);
-      } catch (IOException | UncheckedIOException gone) {
+      } catch (IOException gone) {
         // The sidecar is not there, or has ended.
       }
     }
@@ -49,9 +53,10 @@ public final class Lead {
     boolean started = false;
     long asked = System.nanoTime();
     // The answer begins when this Pod leads. The end of the block closes the connection, which gives up the lead.
-    try (var lines = client.send(request, BodyHandlers.ofLines()).body()) {
+    var body = client.send(request, BodyHandlers.ofInputStream()).body();
+    try (var lines = new BufferedReader(new InputStreamReader(body))) {
       try {
-        for (var line : (Iterable<String>) lines::iterator) {
+        for (String line; (line = lines.readLine()) != null; ) {
           var told = TOLD.matcher(line);
           if (!told.find()) continue;
           token = Long.parseLong(told.group(2));
