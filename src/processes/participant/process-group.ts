@@ -29,9 +29,9 @@ export class ProcessGroup {
   isGone(): boolean {
     if (!this.#send(-this.id, 0)) return true;
     // A process that has ended stays in its group as a zombie until its parent reaps it. Process 1 of a container may
-    // never reap it, so check the states.
-    const states = statesOfGroup(this.id);
-    return states?.every((state) => state === 'Z' || state === 'X') ?? false;
+    // never reap it, so check the states. Without any state, /proc may hide the processes.
+    const states = statesOfGroup(this.id) ?? [];
+    return states.length > 0 && states.every((state) => state === 'Z' || state === 'X');
   }
 
   /** Sends a signal; 0 is no signal, only a check. Returns whether the process or group exists. */

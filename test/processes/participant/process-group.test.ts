@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { spawnHeld } from '../../../src/processes/participant/process-group.ts';
+import { ProcessGroup, spawnHeld } from '../../../src/processes/participant/process-group.ts';
 
 const MODULE = new URL('../../../src/processes/participant/process-group.ts', import.meta.url);
 
@@ -18,6 +18,12 @@ beforeEach(() => {
 });
 
 afterEach(() => rmSync(folder, { recursive: true }));
+
+test('a group that exists is not gone, although /proc shows none of its processes: they may be hidden', () => {
+  // No process has such a high id, and a signal to the group succeeds.
+  const group = new ProcessGroup(2 ** 30, { kill: () => true });
+  expect(group.isGone()).toBe(false);
+});
 
 describe('a command that is held', () => {
   test('does not run before it is released, and keeps its arguments and its process', async () => {
