@@ -79,7 +79,9 @@ const UNSENT_CODES = new Set(['CLIENT_CLOSED', 'CREDENTIALS', 'ECONNREFUSED', 'E
 
 /** True if the client did not send the request: it had no credentials or no connection, or it was closed. */
 export function isUnsent(error: unknown): boolean {
-  return error instanceof ConnectionError && UNSENT_CODES.has(error.code);
+  if (!(error instanceof ConnectionError)) return false;
+  const { syscall } = (error.cause ?? {}) as NodeJS.ErrnoException;
+  return UNSENT_CODES.has(error.code) || syscall === 'connect' || syscall === 'getaddrinfo';
 }
 
 /** True if the server refused a patch that names `uid`, because another object with the same name has replaced this one. */

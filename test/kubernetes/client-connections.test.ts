@@ -360,7 +360,9 @@ describe('broken and aborted calls', () => {
     const server = await ScriptedServer.start();
     const { port } = server;
     await server.stop();
-    await expect(closing(makeLocalClient(port)).request(get)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(closing(makeLocalClient(port)).request(get)).rejects.toMatchObject({
+      ...{ code: 'ECONNREFUSED', cause: { syscall: 'connect' } },
+    });
   });
 
   test.each([

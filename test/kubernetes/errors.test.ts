@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ApiError, ConnectionError, isConflict, isReplaced } from '../../src/kubernetes/errors.ts';
+import { ApiError, ConnectionError, isConflict, isReplaced, isUnsent } from '../../src/kubernetes/errors.ts';
 
 describe.each([
   { name: '409', error: apiError(409, 'Conflict'), want: true },
@@ -47,3 +47,23 @@ test.each([
 function apiError(status: number, reason: string, message = ''): ApiError {
   return new ApiError({ method: 'PATCH', path: '/', status, reason, message });
 }
+
+describe('a request was certainly not sent', () => {
+  const failed = (code: string, syscall?: string) =>
+    new ConnectionError('x', { code, cause: Object.assign(new Error('x'), { code, syscall }) });
+
+  test.each([
+    { name: 'without credentials', error: failed('CREDENTIALS'), want: true },
+    { name: 'if the server refuses the connection', error: failed('ECONNREFUSED', 'connect'), want: true },
+    { name: 'if all addresses refuse the connection', error: failed('ECONNREFUSED'), want: true },
+    { name: 'if there is no route for a connection', error: failed('EHOSTUNREACH', 'connect'), want: true },
+    { name: 'if the name server does not answer', error: failed('EAI_AGAIN', 'getaddrinfo'), want: true },
+    {
+      name: 'but perhaps if a connection loses its route',
+      error: failed('EHOSTUNREACH', 'read'),
+      want: false,
+    },
+    { name: 'but perhaps if the connection breaks', error: failed('ECONNRESET', 'read'), want: false },
+    { name: 'but perhaps if there is an answer', error: new Error('x'), want: false },
+  ])('$name', ({ error, want }) => expect(isUnsent(error)).toBe(want));
+});
