@@ -46,7 +46,7 @@ export class Leadership {
 
   /**
    * Lets the program lead for one term. When the term is over, waits until the program has stopped leading. Without
-   * connections, stops waiting when all promises have expired, or when another candidate can lead.
+   * connections, stops waiting when all promises have expired.
    */
   readonly lead = async (term: Term): Promise<void> => {
     this.#term = term;
@@ -89,8 +89,8 @@ export class Leadership {
   async #leadByPromises(term: Term): Promise<void> {
     const { clock } = this.#parts;
     await untilAborted(term.signal);
-    // Do not wait longer than `term.remainingMs()`: after that time, another candidate may lead anyway.
-    const waitMs = Math.min(this.#promisedUntil - clock.now(), term.remainingMs());
+    // Also wait if the Lease was taken: if this candidate gets it again, the sidecar must not release it any earlier.
+    const waitMs = this.#promisedUntil - clock.now();
     if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
   }
 }

@@ -92,14 +92,18 @@ describe('the leadership that a sidecar shows to its program (rule 15)', () => {
     expect(freed).toEqual([5000]);
   });
 
-  test('has no effect any more when another has taken the Lease by force', async () => {
+  test('keeps the sidecar from releasing a new grant before the last promise ends, even if the Lease was emptied', async () => {
     const { clock, leadership, lead } = makeLeadership();
+    await clock.advance(5000);
     const { term, freed } = lead();
     leadership.account();
     await clock.advance(100);
+    // The Lease has no holder any more. The coordinator may grant it to this candidate again at once.
     term.end('lost', 0);
-    await clock.advance(0);
-    expect(freed).toEqual([100]);
+    await clock.advance(MAX_PROMISE_MS - 101);
+    expect(freed).toEqual([]);
+    await clock.advance(1);
+    expect(freed).toEqual([5000 + MAX_PROMISE_MS]);
   });
 
   test('has no promise any more after the program has stopped', async () => {
