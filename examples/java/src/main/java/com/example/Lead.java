@@ -1,18 +1,24 @@
 package com.example;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.util.Iterator;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Leads while its request to the sidecar is open. */
 public final class Lead {
   private static final Pattern TOLD =
       Pattern.compile("\"leading\":(\\w+).*\"fencingToken\":(\\d+),\"validUntilMs\":(\\d+)");
+  /** Follows the last line of an answer. */
+  private static final String END = "end";
+
   private final HttpClient client =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
@@ -36,27 +42,21 @@ public final class Lead {
   }
 
   /**
-   * Calls `start` when this Pod leads, and `stop` when it has to stop. `stop` returns when the work has ended. Do not
-   * interrupt the thread that calls this method: the connection would close before `stop` has ended.
+   * Calls `start` when this Pod leads, and `stop` when it has to stop. `stop` returns when the work has ended. If this
+   * thread is interrupted, or if `start` throws, `stop` is called, too, and then the exception is thrown.
    */
   public void run(Runnable start, Runnable stop) throws InterruptedException {
-    for (; ; Thread.sleep(200)) {
-      try {
-        lead(start, stop);
-      } catch (IOException gone) {
-        // The sidecar is not there, or has ended.
-      }
-    }
+    for (; ; Thread.sleep(200)) lead(start, stop);
   }
 
-  private void lead(Runnable start, Runnable stop) throws IOException, InterruptedException {
+  private void lead(Runnable start, Runnable stop) throws InterruptedException {
     boolean started = false;
     long asked = System.nanoTime();
     // The answer begins when this Pod leads. The end of the block closes the connection, which gives up the lead.
-    var body = client.send(request, BodyHandlers.ofInputStream()).body();
-    try (var lines = new BufferedReader(new InputStreamReader(body))) {
+    try (var answer = ask()) {
+      var lines = read(answer.iterator());
       try {
-        for (String line; (line = lines.readLine()) != null; ) {
+        for (var line = lines.take(); !line.equals(END); line = lines.take()) {
           var told = TOLD.matcher(line);
           if (!told.find()) continue;
           token = Long.parseLong(told.group(2));
@@ -70,6 +70,34 @@ public final class Lead {
         if (started) stopOrDie(stop);
       }
     }
+  }
+
+  private Stream<String> ask() throws InterruptedException {
+    try {
+      return client.send(request, BodyHandlers.ofLines()).body();
+    } catch (IOException gone) {
+      // The sidecar is not there.
+      return Stream.empty();
+    }
+  }
+
+  /** Reads the lines in another thread, because an interrupt of the thread that reads closes the connection. */
+  private static BlockingQueue<String> read(Iterator<String> answer) {
+    var lines = new LinkedBlockingQueue<String>();
+    var reader =
+        new Thread(
+            () -> {
+              try {
+                answer.forEachRemaining(lines::add);
+              } catch (UncheckedIOException gone) {
+                // The sidecar has ended, or this program has closed the connection.
+              } finally {
+                lines.add(END);
+              }
+            });
+    reader.setDaemon(true);
+    reader.start();
+    return lines;
   }
 
   /** The connection must not be closed while the work goes on. */
