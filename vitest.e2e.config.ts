@@ -16,6 +16,7 @@ const operations = [
   'completion',
   'examples',
   'image',
+  'lead-calls',
   'monitoring',
   'operations',
   'package',

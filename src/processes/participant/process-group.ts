@@ -4,8 +4,8 @@ import { delimiter, join } from 'node:path';
 import type { Host } from '../../support/host.ts';
 
 /**
- * The process group of a command: the command and its child processes. A child process that moves to another group is
- * no longer part of this group, and gets no signals.
+ * The process group of a command: the command and its child processes. On systems with /proc, also the other groups of
+ * the session that the command leads, such as those of GNU `timeout`. A process in another session gets no signals.
  */
 export class ProcessGroup {
   readonly #host: Pick<Host, 'kill'>;
@@ -23,15 +23,16 @@ export class ProcessGroup {
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.#send(-this.id, signal);
+    const groups = membersOf(this.id).map(({ group }) => group);
+    for (const group of new Set([this.id, ...groups])) this.#send(-group, signal);
   }
 
   isGone(): boolean {
-    if (!this.#send(-this.id, 0)) return true;
     // A process that has ended stays in its group as a zombie until its parent reaps it. Process 1 of a container may
-    // never reap it, so check the states. Without any state, /proc may hide the processes.
-    const states = statesOfGroup(this.id) ?? [];
-    return states.length > 0 && states.every((state) => state === 'Z' || state === 'X');
+    // never reap it, so check the states. If /proc does not show the group, only the kernel knows whether it exists.
+    const members = membersOf(this.id);
+    if (members.some(({ state }) => state !== 'Z' && state !== 'X')) return false;
+    return members.some(({ group }) => group === this.id) || !this.#send(-this.id, 0);
   }
 
   /** Sends a signal; 0 is no signal, only a check. Returns whether the process or group exists. */
@@ -85,7 +86,7 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
 
 /**
  * The shell script of the guard. Each line of its input contains the seconds until the next deadline, or `end`. The
- * script kills the process group at the deadline, or when its input is closed. Without the command `timeout` (part of
+ * script kills the session of the group at the deadline, or when its input is closed. Without the command `timeout` (part of
  * coreutils and BusyBox), the script ignores deadlines. It waits for the processes that it starts, because process
  * 1 of a container may never reap them.
  */
@@ -98,7 +99,10 @@ next() {
 while seconds=$(next); do
   if [ "$seconds" = end ]; then exit 0; fi
 done
-kill -9 "-$group"`;
+kill -9 "-$group"
+for stat in /proc/[0-9]*/stat; do
+  read -r line <"$stat" && set -- \${line##*) } && [ "$4" = "$group" ] && kill -9 "-$3"
+done`;
 
 /**
  * Starts the guard of a process group: a shell that kills the group at a deadline. The wrapper extends the deadline
@@ -136,26 +140,22 @@ export function startGroupGuard(group: number, ms: number, onLost: () => void) {
   };
 }
 
-/** Returns the states of the processes of a group, as letters from /proc; undefined on systems without /proc. */
-function statesOfGroup(id: number): readonly string[] | undefined {
+/** Returns the processes of a session, with their states as letters from /proc; none on systems without /proc. */
+function membersOf(session: number): readonly { readonly group: number; readonly state: string }[] {
+  let names: readonly string[] = [];
   try {
-    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    return pids.flatMap((pid) => stateInGroup(pid, id) ?? []);
-  } catch {
-    return undefined;
-  }
-}
-
-function stateInGroup(pid: string, id: number): string | undefined {
-  try {
-    // The name of the program is in parentheses and may contain any character, so read after the last parenthesis.
-    const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '');
-    const [state, , group] = afterName.split(' ');
-    return Number(group) === id ? state : undefined;
-  } catch {
-    // The process has already ended.
-    return undefined;
-  }
+    names = readdirSync('/proc');
+  } catch {}
+  return names.flatMap((name) => {
+    try {
+      // The name of the program is in parentheses and may contain any character, so read after the last parenthesis.
+      const afterName = readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /s, '');
+      const [state = '', , group, itsSession] = afterName.split(' ');
+      return Number(itsSession) === session ? { group: Number(group), state } : [];
+    } catch {
+      return []; // The process has already ended, or this is no process.
+    }
+  });
 }
 
 function assertExecutable(file: string, { PATH = '' }: NodeJS.ProcessEnv): void {

@@ -60,19 +60,25 @@ function startRun(
 /** Starts a process that ignores SIGTERM, and waits until it does. */
 const startDeaf = `(trap '' TERM; echo >deaf; while :; do sleep 0.02; done) & until [ -e deaf ]; do sleep 0.02; done`;
 
-/** The processes of a group that are not dead. */
-function aliveInGroup(id: string): readonly string[] {
+/** The processes of a group, or of all groups of a session, that are not dead. */
+function aliveIn(kind: 'group' | 'session', id: string): readonly string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
-      const [state, , group] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      const [state, , group, session] = readFileSync(`/proc/${pid}/stat`, 'utf8')
         .replace(/^.*\) /s, '')
         .split(' ');
-      return group === id && state !== 'Z';
+      return (kind === 'group' ? group : session) === id && state !== 'Z';
     } catch {
       return false;
     }
   });
 }
+
+const aliveInGroup = (id: string) => aliveIn('group', id);
+const aliveInSession = (id: string) => aliveIn('session', id);
+
+/** Works in a process group of its own, which `timeout` of coreutils makes, and does not heed SIGTERM. */
+const IN_OTHER_GROUP = `timeout -s KILL 20 sh -c "trap 'echo told' TERM; while :; do sleep 0.02; done"`;
 
 describe('a command that runs while its candidate leads (rule 15)', () => {
   test('gets the term in its environment, and its exit code is that of this process', async () => {
@@ -205,6 +211,18 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     expect(run.exitCode).toBe(4);
   });
 
+  test('leaves no process in another group of its session, such as one that timeout has made', async () => {
+    const { run } = runOf(`echo $$; ${IN_OTHER_GROUP} & sleep 0.3; exit 4`);
+    const leading = run.lead(new FakeTerm());
+    await until(() => linesOf('out').length === 1, 'its pid');
+    const [id = ''] = linesOf('out');
+    await until(() => aliveInSession(id).length > aliveInGroup(id).length, 'another group');
+    await leading;
+    expect(aliveInSession(id)).toEqual([]);
+    expect(linesOf('out')).toContain('told');
+    expect(run.exitCode).toBe(4);
+  });
+
   test('gets the signals of this process, and reports the signal that ended it', async () => {
     const { run } = runOf(
       `trap 'echo hup' HUP; trap 'echo usr1' USR1; echo up; while :; do sleep 0.02; done`,
@@ -292,17 +310,17 @@ test.each([
 );
 
 describe('the guard of a process group', () => {
-  async function startGroup() {
-    const child = spawn('/bin/sh', ['-c', 'trap "" TERM; sleep 60 & sleep 60; echo'], {
+  async function startGroup(script = 'trap "" TERM; sleep 60 & sleep 60; echo') {
+    const child = spawn('/bin/sh', ['-c', script], {
       detached: true,
       stdio: 'ignore',
     });
     await once(child, 'spawn');
     const id = child.pid ?? 0;
     onTestFinished(() => {
-      if (aliveInGroup(String(id)).length > 0) process.kill(-id, 'SIGKILL');
+      for (const pid of aliveInSession(String(id))) process.kill(Number(pid), 'SIGKILL');
     });
-    return { id, alive: () => aliveInGroup(String(id)).length > 0 };
+    return { id, alive: () => aliveInSession(String(id)).length > 0 };
   }
 
   test('kills it if its deadline is not extended in time', async () => {
@@ -315,6 +333,13 @@ describe('the guard of a process group', () => {
     await until(() => !alive(), 'killed');
     expect(performance.now() - startedAt).toBeGreaterThan(600);
     await until(() => isLost, 'told');
+  });
+
+  test('also kills the other groups of its session', async () => {
+    const { id, alive } = await startGroup(`${IN_OTHER_GROUP} & sleep 60; echo`);
+    await until(() => aliveInSession(String(id)).length > aliveInGroup(String(id)).length, 'another group');
+    startGroupGuard(id, 300, () => {});
+    await until(() => !alive(), 'killed');
   });
 
   test('lets it live until its deadline', async () => {
