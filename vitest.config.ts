@@ -15,5 +15,6 @@ export default defineConfig({
     maxWorkers: '100%',
     // What they wait for takes a second or two; a machine that is busy with other things must not make them fail.
     testTimeout: 30_000,
+    hookTimeout: 30_000,
   },
 });
