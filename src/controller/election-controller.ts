@@ -68,7 +68,7 @@ export class ElectionController {
         this.#leases.all.length === 1 && this.#leases.knows(splitLeaseKey(key).namespace),
       onEnd: (mayHaveMissed) => {
         if (mayHaveMissed) {
-          // The watch may still show changes from before the take-over.
+          // The watch may be late: a record that it shows soon may be from before the take-over.
           this.#tookOverAt = clock.now() + LONGEST_GAP_MS;
           for (const namespace of this.#known)
             this.#records.seeBeginning('takeOver', this.#records.contestedLeases(namespace), this.#now());
@@ -119,7 +119,7 @@ export class ElectionController {
     this.#takeOver.begin(own);
   }
 
-  /** Returns when this process became the coordinator; Infinity while it is not. In a dry run, returns -Infinity. */
+  /** Returns until when a seen record may be from before this process became the coordinator; Infinity while it is not. */
   #coordinatesSince(): Instant {
     return this.#parts.mayWrite() ? this.#tookOverAt : Number.POSITIVE_INFINITY;
   }

@@ -45,14 +45,13 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
  * former holder that may lead the longest answers a ping, it can get the Lease back (rule 8).
  */
 function decideReserved(view: VacantView): Verdict | undefined {
-  const { outcome, outlook, standings, tenure, input } = view;
+  const { outlook, standings, tenure, input } = view;
   const { reservation } = tenure;
   if (!reservation) return undefined;
   const { holder, from, until, othersUntil } = reservation;
   const reason = awaiting(view);
   // Do not write the strategy before the reservation ends: the third-party controller may grant the Lease at once.
-  if (outlook.kind === 'thirdParty' || outcome.kind === 'thirdParty')
-    return { reason, recheckAt: [until, ...candidateChanges(view)] };
+  if (outlook.kind === 'thirdParty') return { reason, recheckAt: [until, ...candidateChanges(view)] };
   if (outlook.kind !== 'leader') return undefined;
 
   const former = standings.find(({ candidate, state }) => candidate.name === holder && state !== 'Deleting');
@@ -126,8 +125,10 @@ function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined 
     case 'leader':
       return grantVerdict(view, outcome);
     case 'thirdParty': {
-      const actions = nameStrategy(view, outcome.strategy);
-      return { reason: 'ThirdPartyStrategy', actions, recheckAt: candidateChanges(view) };
+      const { reservation } = view.tenure;
+      const recheckAt = [reservation?.until, ...candidateChanges(view)];
+      if (reservation) return { reason: awaiting(view), recheckAt };
+      return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, outcome.strategy), recheckAt };
     }
     case 'conflict':
       return conflictVerdict(view, conflictParties(view));

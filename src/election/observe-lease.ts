@@ -37,8 +37,8 @@ import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from
 
 /**
  * Returns the memory after this process saw `lease` at `now`. `lease` is undefined if the Lease is gone.
- * `coordinatingSince`: when this process became the coordinator; Infinity if it is not the coordinator. Set only if a
- * list showed this state, because a list does not show earlier changes. `lateMs`: maximum age of the change, in ms.
+ * `coordinatingSince`: a record seen until this time may be from before this process became the coordinator; Infinity if
+ * it is not the coordinator. Set only if a list showed this state. `lateMs`: maximum age of the change, in ms.
  */
 export function observeLease(
   memory: LeaseMemory,

@@ -53,7 +53,7 @@ export function reinstatementTime({ standings, input, at }: View): Instant {
   return first;
 }
 
-/** Returns the next times at which the state of a candidate changes without an event; Infinity for none. */
+/** Returns the next times at which a candidate may become silent, or take part again, without an event; Infinity for none. */
 export function candidateChanges(view: View): readonly Instant[] {
   return [ackDeadline(view), livenessExpiry(view), reinstatementTime(view)];
 }

@@ -725,15 +725,29 @@ test('a Lease that is reserved for its last holder is decided again when a third
 });
 
 test('a reserved Lease does not get a third-party strategy, although only its last holder, which is late, asks for another', () => {
+  // `former` may lead until 30 s. `late` took the Lease at 500 ms, until 10.5 s.
   const input = makeInput()
-    .sees(makeLease('x'), 0)
-    .sees(makeLease(''), 500)
+    .sees(makeLease('former').lasting(30), 0)
+    .sees(makeLease('late').renewedAt(500).with({ leaseTransitions: 1 }), 500)
     .candidates(
-      makeCandidate('x').versions('1.40.0').wants(OLDEST).seenAt(0),
+      makeCandidate('late').versions('1.40.0').wants(OLDEST).seenAt(0),
+      alien.pingedAt(9000).renewedAt(9500),
+    );
+  const decision = decideElection(input.build(), makeNow(11_000));
+  expect(decision).toMatchObject({ reason: 'AwaitingFormerHolder', actions: [] });
+});
+
+test('the former holder of a reserved Lease is pinged, although the live candidates ask for a third-party strategy', () => {
+  const input = makeInput()
+    .sees(makeLease('former'), 0)
+    .sees(undefined, 500)
+    .candidates(
+      makeCandidate('former').versions('1.41.0').wants(OLDEST).seenAt(0),
       alien.pingedAt(-100).renewedAt(-50),
     );
   const decision = decideElection(input.build(), makeNow(1000));
-  expect(decision).toMatchObject({ reason: 'AwaitingFormerHolder', actions: [] });
+  expect(decision.reason).toBe('AwaitingFormerHolder');
+  expect(describeActions(decision.actions)).toBe('ping former (election)');
 });
 
 describe('a Lease that is reserved for its former holder (rule 8)', () => {

@@ -89,7 +89,7 @@ export class Leadership {
   async #leadByPromises(term: Term): Promise<void> {
     const { clock } = this.#parts;
     await untilAborted(term.signal);
-    // Also wait if the Lease was taken: if this candidate gets it again, the sidecar must not release it any earlier.
+    // Also wait if the Lease was lost: this candidate may get it again, and must not release it before the last promise ends.
     const waitMs = this.#promisedUntil - clock.now();
     if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
   }

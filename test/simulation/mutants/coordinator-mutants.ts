@@ -166,7 +166,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ),
   mutant('reserved-for-third-party', 'leaves a reserved Lease to a third-party controller', [
     'election/decide-vacant.ts',
-    "if (outlook.kind === 'thirdParty' || outcome.kind === 'thirdParty')",
+    "if (outlook.kind === 'thirdParty')",
     "if (outlook.kind === 'thirdParty' && view.at < 0)",
   ]),
   mutant(
